@@ -6,6 +6,7 @@ mod mpi;
 mod pages;
 mod programs;
 mod python;
+mod r;
 mod rooms;
 mod stan;
 mod venv;
@@ -28,9 +29,9 @@ usage: cargo xtask <command>
   test --all    the same, then the heavy tier
   lint          lints and documentation, where a warning is an error
   heavy         the heavy tier alone: lint; each feature alone; scalar kernels; examples; slow tests; several processes;
-                benches compile; thousands of command lines at random; libraries that misbehave, under valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the Python wheel
+                benches compile; thousands of command lines at random; libraries that misbehave, under valgrind or a sanitizer; genuine Stan models; draws open in ArviZ; pages in a browser; the R package; the Python wheel
                 beside the libraries whose models it takes
-  arviz, ffi, pages, python, adapters, stan, mpi
+  arviz, ffi, pages, python, adapters, r, stan, mpi
                 these steps alone
   wheel         a wheel for this platform into dist/, in the release profile: pip installs it without compiling
   wheel FILE    tries out a wheel that is there, in an environment of its own
@@ -42,11 +43,13 @@ g++ and the pip package httpstan, some minutes the first time, and keeps them in
 uses every Python 3.10 or later among python3, python3.12 and later, and those whose paths
 PROVI_PYTHONS names, separated by spaces; where no packages can be installed it is skipped. Several processes
 need an MPI with its headers and libclang; where apt-get may, it installs them, otherwise that step is skipped. The check of
-foreign code needs valgrind, or gcc with its sanitizer; where neither is installed it is skipped.";
+foreign code needs valgrind, or gcc with its sanitizer; where neither is installed it is skipped. The R package needs R 4.2 or later and some
+packages of it: where apt-get may, it installs them; otherwise that step fails and names them.";
 
 const ROOMS: &str = "rooms: imports from the left only";
 const PYTHON: &str = "python: package and tests";
 const MPI: &str = "several processes";
+const R: &str = "R: package, tests and vignette";
 const FOREIGN: &str = "foreign code under a checker of memory";
 const SLOW_PYTHON: &str = "python: slow tests";
 const ADAPTERS: &str = "python: adapters beside their libraries";
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         ["wheel"] => run.step("a wheel for this platform", wheel::make),
         ["wheel", file] => run.step("a wheel alone", |r| wheel::try_out(r, Path::new(file))),
         ["python"] => run.step(PYTHON, python::check),
+        ["r"] => run.step(R, r::check),
         ["adapters"] => run.step(ADAPTERS, python::check_adapters),
         _ => return fail(USAGE),
     };
@@ -175,6 +179,7 @@ fn heavy(run: &mut Run) -> Outcome {
     run.step("genuine Stan models", stan::check)?;
     run.step("draws open in ArviZ", arviz::check)?;
     run.step("pages in a browser", pages::check)?;
+    run.step(R, r::check)?;
     run.step(SLOW_PYTHON, python::check_slow)?;
     run.step(ADAPTERS, python::check_adapters)
 }

@@ -54,6 +54,34 @@ pub enum Error {
         /// The least number.
         least: usize,
     },
+    /// A fit without bounds of its evidence.
+    #[error("`{fit}` has no certificate")]
+    NoCertificate {
+        /// Its name.
+        fit: String,
+    },
+    /// Fits of different data.
+    #[error(
+        "`{first}` and `{second}` differ in {what} ({one}, {other}), so their evidence is not of the same data"
+    )]
+    NotComparable {
+        /// One fit.
+        first: String,
+        /// Another.
+        second: String,
+        /// In what they differ.
+        what: &'static str,
+        /// That of the one.
+        one: String,
+        /// That of the other.
+        other: String,
+    },
+    /// Bytes that are not the state of a fit.
+    #[error("this is not the state of a fit: {reason}")]
+    NotAState {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A question about effects that has no answer.
     #[error("{0}")]
     Effect(Box<BadEffect>),
@@ -118,6 +146,12 @@ pub enum Error {
     NoTrials {
         /// The column of the response.
         column: String,
+    },
+    /// Times to an event, but not a family of times.
+    #[error("the response is a time to an event, which family {family} does not take")]
+    StrayEvents {
+        /// The family.
+        family: &'static str,
     },
     /// Trials, but not the binomial family.
     #[error("the response has trials, which family {family} does not take")]
@@ -220,7 +254,9 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A noise level for a family that has none.
-    #[error("noise-sd {noise_sd} goes with the gaussian and the gamma family, not with {family}")]
+    #[error(
+        "noise-sd {noise_sd} goes with the gaussian, gamma, weibull and negbinomial family, not with {family}"
+    )]
     StrayNoise {
         /// The noise level given.
         noise_sd: f64,

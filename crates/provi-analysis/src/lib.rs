@@ -22,6 +22,8 @@ pub mod threads;
 
 pub use error::{Error, Result};
 pub use record::abandon;
+
 pub use run::fitted::Fitted;
 pub use run::problem::Problem;
 pub use run::{Analysis, fresh_seed};
+pub use show::compare::Comparison;

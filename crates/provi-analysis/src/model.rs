@@ -254,6 +254,15 @@ fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
     }
 }
 
+/// The unit of times to an event: their mean, to two digits. The prior of the intercept is then about the hazard at that time, whatever the
+/// shape and the units of the table.
+pub fn time_unit(mean: f64) -> f64 {
+    match mean > 0.0 && mean.is_finite() {
+        true => format!("{mean:.1e}").parse().unwrap_or(1.0),
+        false => 1.0,
+    }
+}
+
 /// The named family, or the one that the response determines; and whether it was chosen from the response.
 fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Family, bool)> {
     let noise_sd = options.noise_sd.unwrap_or(1.0);
@@ -261,12 +270,19 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
     let family = match named {
         Some(family) => family,
         None if head.has_trials => Family::Binomial,
+        None if head.has_events => Family::Weibull { noise_sd, unit: 1.0 },
         None if options.noise_sd.is_some() => Family::Gaussian { noise_sd },
         None if head.is_binary => Family::Bernoulli,
         None => {
             let column = head.response_name.to_owned();
             return Err(Error::NoFamily { table: table.to_owned(), column });
         }
+    };
+    // Without events, the exponential family is that of positive numbers.
+    let family = match family.with_time_unit(time_unit(head.mean)) {
+        Some(times) if head.has_events || family.time_unit().is_some() => times,
+        _ if head.has_events => return Err(Error::StrayEvents { family: family.name() }),
+        _ => family,
     };
     match (family.noise_sd(), options.noise_sd) {
         (Some(_), _) | (_, None) => {}

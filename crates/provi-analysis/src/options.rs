@@ -37,10 +37,11 @@ options! {
 /// The likelihood family, the priors, and how columns are used.
 pub struct ModelOptions {
     /// How the response depends on the predictors [default: bernoulli for a binary response, binomial for counts
-    /// of successes]
+    /// of successes, weibull for times to an event]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub family: Option<FamilyName>,
-    /// Standard deviation of the noise, for the gaussian family; relative to the mean for the gamma family, whose shape is 1/SD²
+    /// Standard deviation of the noise, for the gaussian family; relative to the mean for the gamma family, whose shape is 1/SD²; of the
+    /// rates of negbinomial counts, relative to their mean; the scale of the log time for the weibull family, whose shape is 1/SD
     /// [default: unknown, see --scales]
     #[cfg_attr(
         feature = "clap",

@@ -17,6 +17,7 @@ pub mod recording;
 pub mod sampled;
 pub mod sensitivity;
 mod sparse;
+mod state;
 mod strategy;
 
 pub use analysis::Analysis;

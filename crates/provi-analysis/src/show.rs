@@ -1,5 +1,6 @@
 //! What a reader sees of a fit: text, tables, the report page, and draws for other tools.
 
+pub mod compare;
 pub mod effects;
 mod fitted;
 pub mod page;

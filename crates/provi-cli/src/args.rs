@@ -162,11 +162,10 @@ bounds the gap to the best Gaussian and the distance to the posterior, two
 different things. Estimates without proof are printed separately. With
 --accuracy the exit status is 1 unless that gap is proved.
 
-Scales that are not given (the noise of the gaussian and the gamma family, the
-deviations between groups and their correlations) have priors and are integrated
-over, by a sum that is refined until it stands still: an estimate. With --scales
-maximise they are those of the largest ELBO, and every statement is conditional
-on them.
+Scales that are not given (the noise of a family that has one, the deviations
+between groups and their correlations) have priors and are integrated over, by a
+sum that is refined until it stands still: an estimate. With --scales maximise
+they are those of the largest ELBO, and every statement is conditional on them.
 
 The other methods follow a plan. With --distance the plan provably comes that
 near the best Gaussian (exit status 1 if there is no such plan); otherwise it
@@ -183,6 +182,7 @@ Examples:
   provi fit cases.csv 'case ~ age + dose + (1 | clinic)' --out cases.fit
   provi fit visits.csv 'visits ~ age * town' --family poisson --exposure years
   provi fit claims.csv 'cost ~ age + region' --family gamma
+  provi fit lung.csv 'surv(time, event) ~ age + sex' --family weibull
   provi fit trials.parquet 'cured | trials(n) ~ dose' --prior 'dose=normal(1, 0.5)'
   provi fit heights.csv 'height ~ 0 + .' --family gaussian --noise-sd 5
   provi fit --stan schools_model.so --data schools.json --starts 4

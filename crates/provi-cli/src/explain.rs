@@ -144,6 +144,12 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("poisson", "families"),
     ("gamma", "families"),
     ("exponential", "families"),
+    ("weibull", "families"),
+    ("survival", "families"),
+    ("censored", "families"),
+    ("hazard", "families"),
+    ("negbinomial", "families"),
+    ("overdispersion", "families"),
     ("shape", "families"),
     ("auto-method", "methods"),
     ("prox-energy", "methods"),
@@ -239,7 +245,7 @@ mod tests {
         P(>0); P ±; digits; contrasts; certain; proved; declared; estimated; empirical Bayes; noise sd; \
         sd between groups; optimum; good; usable; unreliable; steps; seed; stopped early; prior sensitivity; moves by; \
         log BF; decided; method; coordinates; schedule; average; e₀; noise a, b; μ; M; κ; K; d; N; H_lo; H_hi; tr H_lo⁻¹; \
-        bernoulli; probit; cloglog; binomial; poisson; gamma; exponential; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl";
+        bernoulli; probit; cloglog; binomial; poisson; negbinomial; gamma; exponential; weibull; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl";
 
     #[test]
     fn every_word_and_key_that_is_printed_has_an_explanation() {

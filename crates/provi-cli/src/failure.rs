@@ -39,8 +39,6 @@ pub(crate) enum Failure {
     NoCertificate { path: PathBuf },
     #[error("a zarr store is a folder, and cannot go to standard output")]
     ZarrNeedsFolder,
-    #[error("`{}` and `{}` differ in {what} ({one}, {other}), so their evidence is not of the same data", .first.display(), .second.display())]
-    NotComparable { first: PathBuf, second: PathBuf, what: &'static str, one: String, other: String },
     #[error("there is no topic `{word}`{}", .nearest.map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     UnknownTopic { word: String, nearest: Option<&'static str> },
     #[error("cannot start {threads} threads: {reason}")]
@@ -172,9 +170,6 @@ impl Failure {
                 "fit it again with this version: `provi fit DATA FORMULA --out DIR --force`"
             }
             Self::ZarrNeedsFolder => "name one with --out DIR.zarr",
-            Self::NotComparable { .. } => {
-                "compare models of the same response in the same rows, or say --force"
-            }
             Self::UnknownTopic { .. } => "`provi explain` lists all topics",
             Self::NoFolder { .. } => "name one with --out DIR",
             Self::NoProcesses { .. } => {
@@ -192,11 +187,12 @@ fn way_out(error: &Refused) -> Option<&'static str> {
     Some(match error {
         Refused::Response { .. } => "correct the value, recode the column, or name another --family",
         Refused::NoFamily { .. } => {
-            "say what the response is: --family gaussian for numbers, --family gamma for numbers above 0, --family poisson for counts"
+            "say what the response is: --family gaussian for numbers, --family gamma for numbers above 0, --family poisson or negbinomial for counts"
         }
         Refused::NoTrials { .. } => {
             "write 'successes | trials(n) ~ …' or 'cbind(successes, failures) ~ …', or say --family bernoulli"
         }
+        Refused::StrayEvents { .. } => "leave --family out, or say --family weibull or exponential",
         Refused::StrayTrials { .. } => "leave --family out, or say --family binomial or cloglog",
         Refused::StrayPrior { .. } => {
             "names are matched whole, `*` stands for anything; effects of groups have a --group-scale instead"
@@ -215,7 +211,10 @@ fn way_out(error: &Refused) -> Option<&'static str> {
         Refused::NotOfFormula { .. } => {
             "do it in the program that made the fit; `provi summary`, `report` and `sample` need no more than the fit"
         }
-        Refused::StrayNoise { .. } => "leave it out, or say --family gaussian or gamma",
+        Refused::StrayNoise { .. } => "leave it out, or say --family gaussian, gamma, weibull or negbinomial",
+        Refused::NotComparable { .. } => {
+            "compare models of the same response in the same rows, or say --force"
+        }
         Refused::FitExists { .. } => "choose another --out, or replace it with --force",
         Refused::Write { .. } => "nothing was left half-written; free or choose another folder with --out",
         Refused::Library(provi::Error::Stopped { .. }) => {

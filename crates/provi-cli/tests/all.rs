@@ -28,6 +28,7 @@ mod same_units;
 mod scales;
 mod sparse;
 mod stopped;
+mod survival;
 mod tables;
 mod verify;
 

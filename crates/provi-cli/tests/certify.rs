@@ -58,7 +58,7 @@ fn divide(claim: &mut Value, by: f64) {
 }
 
 #[test]
-#[ignore = "slow: an audit for each of many forgeries"]
+#[ignore = "slow: an audit for each of many forgeries; cargo xtask heavy runs it"]
 fn a_forged_fit_is_found_out() {
     let bench = Bench::new();
     let model = ["W2.csv", "y ~ mean_radius + mean_texture + mean_smoothness", "--prior-scale", "1"];

@@ -101,7 +101,7 @@ fn of_two_processes_with_one_folder_one_writes_and_the_other_is_refused() {
 }
 
 #[test]
-#[ignore = "slow: two hundred thousand steps, twice; killed.rs has shorter runs"]
+#[ignore = "slow: two hundred thousand steps, twice; killed.rs has shorter runs; cargo xtask heavy runs it"]
 fn a_run_over_a_finished_fit_that_is_killed_leaves_that_fit_and_can_go_on() {
     let bench = Bench::new();
     bench.provi(&["fit", "W1.csv", "y ~ .", "--family", "gaussian", "--quiet", "--out", "x.fit"]).exits(0);

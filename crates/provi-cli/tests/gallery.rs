@@ -1,4 +1,5 @@
-//! The analyses of the gallery beside what R's glm, lmer and glmer say, by `gallery/gallery.R`.
+//! The analyses of the gallery beside what R's glm, lmer and glmer say, by `gallery/gallery.R`, and survreg and glm.nb, by
+//! `gallery/families.R`.
 
 use std::path::Path;
 
@@ -24,6 +25,9 @@ const MODELS: &[Model] = &[
     Model { name: "epil", means: 0.3, scales: 0.1 },
     Model { name: "insurance", means: 0.1, scales: 0.0 },
     Model { name: "warpbreaks", means: 0.1, scales: 0.0 },
+    Model { name: "lung-weibull", means: 0.1, scales: 0.03 },
+    Model { name: "lung-exponential", means: 0.1, scales: 0.0 },
+    Model { name: "quine-negbinomial", means: 0.15, scales: 0.05 },
 ];
 
 fn gallery(name: &str) -> std::path::PathBuf {

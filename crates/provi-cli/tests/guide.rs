@@ -155,7 +155,7 @@ fn every_quick_command_of_the_guide_says_what_the_guide_says() {
 }
 
 #[test]
-#[ignore = "slow: an audit of many rows; the other commands of the chapter are run beside it"]
+#[ignore = "slow: an audit of many rows; the other commands of the chapter are run beside it; cargo xtask heavy runs it"]
 fn every_slow_command_of_the_guide_says_what_the_guide_says() {
     let mut seen = 0;
     check(

@@ -97,13 +97,13 @@ fn a_checkpoint_that_is_not_the_runs_own_is_refused() {
 }
 
 #[test]
-#[ignore = "slow: fifty runs; the exact solver is killed less often beside it"]
+#[ignore = "slow: fifty runs; the exact solver is killed less often beside it; cargo xtask heavy runs it"]
 fn planned_steps_survive_fifty_kills() {
     survives(50, &["W2.csv", "y ~ .", "--method", "prox-energy", "--steps", "20000", "--audit-draws", "200"]);
 }
 
 #[test]
-#[ignore = "slow: fifty runs; a quarter of them beside it"]
+#[ignore = "slow: fifty runs; a quarter of them beside it; cargo xtask heavy runs it"]
 fn the_exact_solver_survives_fifty_kills() {
     survives(50, &["W2.csv", "y ~ .", "--audit-draws", "2000"]);
 }

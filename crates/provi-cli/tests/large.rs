@@ -68,7 +68,7 @@ fn high_water(child: &mut Child) -> u64 {
 }
 
 #[test]
-#[ignore = "slow: two million rows"]
+#[ignore = "slow: two million rows; cargo xtask heavy runs it"]
 fn two_million_rows_are_fitted_and_certified_within_64_mib() {
     let bench = Bench::new();
     write(&bench.path("rows.parquet"));

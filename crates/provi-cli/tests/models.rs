@@ -250,7 +250,7 @@ fn a_subsampled_fit_is_recorded_made_again_and_goes_on() {
 }
 
 #[test]
-#[ignore = "slow: a hundred thousand steps, twice; a subsampled fit goes on beside it"]
+#[ignore = "slow: a hundred thousand steps, twice; a subsampled fit goes on beside it; cargo xtask heavy runs it"]
 fn a_fit_that_was_stopped_goes_on() {
     let bench = bench();
     let planned = ["votes.csv", "dole ~ decades", "--method", "prox-energy", "--steps", "100000", "--quiet"];

@@ -144,7 +144,7 @@ fn certified_errors_cover_the_distance_to_independent_answers_and_to_no_others()
 }
 
 #[test]
-#[ignore = "slow: an audit of many rows; nine other models are compared beside it"]
+#[ignore = "slow: an audit of many rows; nine other models are compared beside it; cargo xtask heavy runs it"]
 fn certified_errors_of_many_rows_do_so_too() {
     check(LARGE);
 }

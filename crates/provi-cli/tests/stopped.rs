@@ -209,7 +209,7 @@ fn a_compiler_ends_with_the_time_of_its_command() {
 
 /// Two thousand groups: a solution takes far longer than the second that a search with nothing to keep has after its limit.
 #[test]
-#[ignore = "slow: two thousand coefficients; fit.rs stops a search on fewer"]
+#[ignore = "slow: two thousand coefficients; fit.rs stops a search on fewer; cargo xtask heavy runs it"]
 fn a_search_for_scales_that_is_stopped_before_its_first_solution_keeps_its_guesses() {
     let bench = Bench::new();
     let mut rows = "y,x,g\n".to_owned();

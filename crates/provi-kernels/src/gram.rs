@@ -1,6 +1,6 @@
-//! Two passes over a design that cost d² per row: its Gram matrix, and the variances of its predictors.
+//! Passes over a design that cost d² per row: its Gram matrix, and the variances of its predictors.
 //!
-//! Both hold a tile of sums in registers, rows against chunks of eight columns, and are limited by multiply-adds.
+//! All hold a tile of sums in registers, rows against chunks of eight columns, and are limited by multiply-adds.
 
 use crate::{dispatch::dispatch, lanes::Simd};
 
@@ -45,6 +45,20 @@ pub fn square_norms(factor: &[f64], d: usize, rows: &[f64], out: &mut [f64]) {
         plain::square_norms,
         square_norms_lanes(factor: &[f64], d: usize, rows: &[f64], out: &mut [f64])
     );
+}
+
+/// `out[n]` = a_nᵀTa_n for rows a_n, with T lower triangular in d rows of [`padded`]`(d)` entries, zero right of the
+/// diagonal. A symmetric S is given by T with the diagonal of S and twice its entries below.
+///
+/// Each entry of Tᵀa_n is summed in the order of the rows of T. The result of a row depends on no other row. Cost:
+/// d² flops per row.
+///
+/// # Panics
+/// If `lower` does not have d · padded(d) entries, or `rows` does not have d for each of `out`.
+pub fn forms(lower: &[f64], d: usize, rows: &[f64], out: &mut [f64]) {
+    assert_eq!(lower.len(), d * padded(d), "gram::forms: lower is d × padded(d)");
+    assert_eq!(rows.len(), d * out.len(), "gram::forms: rows of d = {d} entries");
+    dispatch!(plain::forms, forms_lanes(lower: &[f64], d: usize, rows: &[f64], out: &mut [f64]));
 }
 
 /// Runs `$block` with R = 8, 4, 2 or 1 for the rows i, …, i + R − 1 below `$d`; eight only if the registers allow.
@@ -158,45 +172,62 @@ fn add_tile<S: Simd, const R: usize, const C: usize>(
 
 #[inline(always)]
 fn square_norms_lanes<S: Simd>(simd: S, factor: &[f64], d: usize, rows: &[f64], out: &mut [f64]) {
+    sums_of_products::<S, false>(simd, factor, d, rows, out);
+}
+
+#[inline(always)]
+fn forms_lanes<S: Simd>(simd: S, lower: &[f64], d: usize, rows: &[f64], out: &mut [f64]) {
+    sums_of_products::<S, true>(simd, lower, d, rows, out);
+}
+
+/// Of each row, the product of Tᵀa_n with a_n, or with itself.
+#[inline(always)]
+fn sums_of_products<S: Simd, const FORM: bool>(
+    simd: S,
+    lower: &[f64],
+    d: usize,
+    rows: &[f64],
+    out: &mut [f64],
+) {
     let chunks = padded(d) / 8;
     in_tiles!(S::WIDE, out.len(), |n, R| {
         let rows = &rows[n * d..(n + R) * d];
-        let mut squares = [simd.splat(0.0); R];
+        let mut sums = [simd.splat(0.0); R];
         let mut c = 0;
         while c < chunks {
             match chunks - c {
                 3.. if S::WIDE => {
-                    square_tile::<S, R, 3>(simd, factor, d, rows, c, &mut squares);
+                    product_tile::<S, FORM, R, 3>(simd, lower, d, rows, c, &mut sums);
                     c += 3;
                 }
                 2 if S::WIDE => {
-                    square_tile::<S, R, 2>(simd, factor, d, rows, c, &mut squares);
+                    product_tile::<S, FORM, R, 2>(simd, lower, d, rows, c, &mut sums);
                     c += 2;
                 }
                 _ => {
-                    square_tile::<S, R, 1>(simd, factor, d, rows, c, &mut squares);
+                    product_tile::<S, FORM, R, 1>(simd, lower, d, rows, c, &mut sums);
                     c += 1;
                 }
             }
         }
-        for (squares, out) in squares.chunks(4).zip(out[n..n + R].chunks_mut(4)) {
+        for (sums, out) in sums.chunks(4).zip(out[n..n + R].chunks_mut(4)) {
             let mut four = [simd.splat(0.0); 4];
-            four[..squares.len()].copy_from_slice(squares);
+            four[..sums.len()].copy_from_slice(sums);
             let count = out.len();
             out.copy_from_slice(&simd.sums(four)[..count]);
         }
     });
 }
 
-/// The squares of the entries of Cᵀa_n in the C chunks from c, added to the squares of R rows.
+/// The share of the C chunks from c, added to the sums of R rows.
 #[inline(always)]
-fn square_tile<S: Simd, const R: usize, const C: usize>(
+fn product_tile<S: Simd, const FORM: bool, const R: usize, const C: usize>(
     simd: S,
-    factor: &[f64],
+    lower: &[f64],
     d: usize,
     rows: &[f64],
     c: usize,
-    squares: &mut [S::Vector; R],
+    sums: &mut [S::Vector; R],
 ) {
     let width = padded(d);
     let mut of_rows: [&[f64]; R] = [&[]; R];
@@ -205,7 +236,7 @@ fn square_tile<S: Simd, const R: usize, const C: usize>(
     }
     let mut open = [[simd.splat(0.0); C]; R];
     for i in 8 * c..d {
-        let chunks = &factor[i * width + 8 * c..][..8 * C].as_chunks().0;
+        let chunks = &lower[i * width + 8 * c..][..8 * C].as_chunks().0;
         let mut v = [simd.splat(0.0); C];
         for k in 0..C {
             v[k] = simd.load(&chunks[k]);
@@ -219,7 +250,11 @@ fn square_tile<S: Simd, const R: usize, const C: usize>(
     }
     for r in 0..R {
         for k in 0..C {
-            squares[r] = simd.mul_add(open[r][k], open[r][k], squares[r]);
+            let with = match FORM {
+                true => simd.load_partial(&of_rows[r][8 * (c + k)..d.min(8 * (c + k + 1))]),
+                false => open[r][k],
+            };
+            sums[r] = simd.mul_add(open[r][k], with, sums[r]);
         }
     }
 }
@@ -242,11 +277,20 @@ mod plain {
             *out = (0..d).map(|j| entry(j).powi(2)).sum();
         }
     }
+
+    pub(super) fn forms(lower: &[f64], d: usize, rows: &[f64], out: &mut [f64]) {
+        let width = super::padded(d);
+        for (n, out) in out.iter_mut().enumerate() {
+            let row = &rows[n * d..(n + 1) * d];
+            let entry = |j: usize| (j..d).map(|i| lower[i * width + j] * row[i]).sum::<f64>();
+            *out = (0..d).map(|j| entry(j) * row[j]).sum();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{add_lower, padded, square_norms};
+    use super::{add_lower, forms, padded, square_norms};
     use crate::check::{SIZES, agree, each_level, numbers};
 
     fn factor(d: usize) -> Vec<f64> {
@@ -272,23 +316,25 @@ mod tests {
     }
 
     #[test]
-    fn square_norms_agree_with_the_twin_and_see_no_neighbours() {
+    fn square_norms_and_forms_agree_with_the_twin_and_see_no_neighbours() {
         for d in SIZES.into_iter().chain([50, 61]).filter(|&d| d > 0) {
             let (c, rows) = (factor(d), numbers(5, 23 * d));
-            let all = || {
-                let mut out = vec![f64::NAN; 23];
-                square_norms(&c, d, &rows, &mut out);
-                out
-            };
-            agree(1e-13, all);
-            each_level(|| {
-                let all = all();
-                for n in 0..23 {
-                    let mut one = [0.0];
-                    square_norms(&c, d, &rows[n * d..(n + 1) * d], &mut one);
-                    assert_eq!(one[0].to_bits(), all[n].to_bits());
-                }
-            });
+            for product in [square_norms, forms] {
+                let all = || {
+                    let mut out = vec![f64::NAN; 23];
+                    product(&c, d, &rows, &mut out);
+                    out
+                };
+                agree(1e-13, all);
+                each_level(|| {
+                    let all = all();
+                    for n in 0..23 {
+                        let mut one = [0.0];
+                        product(&c, d, &rows[n * d..(n + 1) * d], &mut one);
+                        assert_eq!(one[0].to_bits(), all[n].to_bits());
+                    }
+                });
+            }
         }
     }
 
@@ -296,5 +342,6 @@ mod tests {
     fn nothing_in_nothing_out() {
         add_lower(&[], 0, &[], &mut [], &mut []);
         square_norms(&[], 0, &[], &mut []);
+        forms(&[], 0, &[], &mut []);
     }
 }

@@ -7,20 +7,17 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use provi::functional::{Functional, PosteriorMoments, unbounded};
-use provi::matrix::packed_len;
 use provi::memory::Bytes;
 use provi::scales::ScaleMixture;
-use provi::sparse::{AnyGaussian, SparseGaussian};
-use provi::{Certificate, Gaussian, Matrix, Seed};
-use provi_analysis::Fitted;
-use provi_analysis::options::FactorName;
-use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, FitFile, ModelRecord, TracePoint};
-use provi_analysis::record::mixture::MixtureRecord;
+use provi::sparse::AnyGaussian;
+use provi::{Certificate, Matrix, Seed};
+use provi_analysis::record::fit_file::{BoundRecord, EstimatesRecord, ModelRecord, TracePoint, to_json};
 use provi_analysis::record::trust::TrustRecord;
 use provi_analysis::run::contrast::Contrast;
 use provi_analysis::run::sampled::usual_draws;
 use provi_analysis::show::rows::LEVEL;
 use provi_analysis::show::words;
+use provi_analysis::{Comparison, Fitted};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -314,51 +311,22 @@ impl Answer {
         Fitted::load(&path).map(Into::into).map_err(refuse)
     }
 
-    /// For `pickle`: the record as JSON, the Gaussian bit for bit, and behind it the factors of a mixture that its record leaves out.
+    /// What the certificates of several fits say about each other, as JSON.
+    #[staticmethod]
+    fn compare(fits: Vec<(String, PyRef<'_, Self>)>, force: bool) -> PyResult<String> {
+        let named: Vec<_> = fits.iter().map(|(name, fit)| (name.clone(), &fit.fitted.file)).collect();
+        Comparison::new(&named, force).map(|found| to_json(&found)).map_err(refuse)
+    }
+
+    /// For `pickle`: the record as JSON, and the numbers bit for bit.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let mut bytes: Vec<u8> = match &self.fitted.gaussian {
-            AnyGaussian::Dense(q) => q.parameters().iter().flat_map(|x| x.to_le_bytes()).collect(),
-            AnyGaussian::Sparse(q) => {
-                let own = SparseGaussian::to_bytes(&[q]);
-                [&(own.len() as u64).to_le_bytes()[..], &own].concat()
-            }
-        };
-        bytes.extend(self.fitted.file.mixture.iter().flat_map(MixtureRecord::factor_bytes));
-        Ok((json(&self.fitted.file)?, PyBytes::new(py, &bytes)))
+        let (record, bytes) = self.fitted.state().map_err(refuse)?;
+        Ok((record, PyBytes::new(py, &bytes)))
     }
 
     /// The inverse of `state`.
     #[staticmethod]
     fn restore(record: &str, parameters: &[u8]) -> PyResult<Self> {
-        let wrong = || PyValueError::new_err("this is not the state of a fit");
-        let mut file: FitFile =
-            serde_json::from_str(record).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let d = file.names.len();
-        let sparse = file.model.options.factor == Some(FactorName::Sparse);
-        let (length, parameters) = match sparse {
-            true => {
-                let (length, rest) = parameters.split_first_chunk::<8>().ok_or_else(wrong)?;
-                (usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX), rest)
-            }
-            false => (8 * (d + packed_len(d)), parameters),
-        };
-        let (parameters, rest) = parameters.split_at_checked(length).ok_or_else(wrong)?;
-        let fits = match file.mixture.as_mut().filter(|mixture| mixture.factor_file.is_some()) {
-            Some(mixture) => mixture.read_factors(rest),
-            None => rest.is_empty(),
-        };
-        if !fits {
-            return Err(wrong());
-        }
-        if sparse {
-            let found = SparseGaussian::from_bytes(parameters).map_err(raise)?;
-            let q = found.into_iter().next().filter(|q| q.dim() == d).ok_or_else(wrong)?;
-            return Ok(Fitted::of(file, q.into()).map_err(refuse)?.into());
-        }
-        let (chunks, _) = parameters.as_chunks::<8>();
-        let parameters: Vec<f64> = chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect();
-        let (mean, factor) = parameters.split_at(d);
-        let gaussian = Gaussian::new(mean, factor).map_err(raise)?;
-        Ok(Fitted::of(file, gaussian.into()).map_err(refuse)?.into())
+        Fitted::restore(record, parameters).map(Into::into).map_err(refuse)
     }
 }

@@ -40,6 +40,9 @@ pub(crate) fn refuse(error: Refusal) -> PyErr {
             PyFileExistsError::new_err(text)
         }
         Refusal::Write { .. } | Refusal::Busy { .. } => PyOSError::new_err(text),
+        Refusal::NotComparable { .. } => PyValueError::new_err(format!(
+            "{text}; compare models of the same response in the same rows, or say force=True"
+        )),
         Refusal::NoFit { path, .. } if !path.exists() => PyFileNotFoundError::new_err(text),
         _ => PyValueError::new_err(text),
     }

@@ -80,16 +80,18 @@ pub(crate) fn report(answer: &Answer, level: Option<f64>) -> PyResult<String> {
     answer.fitted.html(level.unwrap_or(LEVEL), "").map_err(refuse)
 }
 
-/// Predictions as columns, the row of each, and the proved bound of the error of probabilities.
+/// Predictions as columns, the row of each, and the proved bound of the error of probabilities. `at` is the level of intervals, and
+/// the time at which survival is asked for.
 #[pyfunction]
 pub(crate) fn predict_table<'py>(
     py: Python<'py>,
     answer: &Answer,
     source: Source<'_>,
-    level: Option<f64>,
+    at: (Option<f64>, Option<f64>),
     new_groups: bool,
     drop_missing: bool,
 ) -> PyResult<(Bound<'py, PyDict>, Vec<usize>, Option<f64>)> {
+    let (level, time) = at;
     let fitted = answer.fitted.clone();
     let data = source.data(&fitted.file.model.formula)?;
     let groups = if new_groups { NewLevels::Population } else { NewLevels::Refuse };
@@ -98,8 +100,12 @@ pub(crate) fn predict_table<'py>(
         let refuse = |error| provi_analysis::Error::table(error, &fitted.file.model.formula);
         let table = data.table().map_err(refuse)?;
         let new = fitted.new_data(&table, groups, missing)?;
-        let rows = new.predict(level.unwrap_or(LEVEL))?;
-        Ok((rows, new.mean_errors()?, new.lines.clone(), new.probability_error()))
+        let level = level.unwrap_or(LEVEL);
+        let (rows, error) = match time {
+            Some(time) => (new.survival(time, level)?, new.tv_bound()),
+            None => (new.predict(level)?, new.probability_error()),
+        };
+        Ok((rows, new.mean_errors()?, new.lines.clone(), error))
     })?;
     let (rows, mean_errors, lines, error) = found.map_err(refuse)?;
     let columns = columns(py, &rows)?;

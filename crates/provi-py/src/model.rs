@@ -7,8 +7,8 @@ use numpy::PyReadonlyArray1;
 use provi::scales::ScalePrior;
 use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
-use provi_analysis::model::UnknownNoise;
 use provi_analysis::model::compiled::Compiled;
+use provi_analysis::model::{UnknownNoise, time_unit};
 use provi_analysis::options::{PriorSpec, ScalesName};
 use provi_analysis::record::about::About;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -116,6 +116,9 @@ fn noise_law(text: &str) -> PyResult<ScalePrior> {
     spec.scale().ok_or_else(|| PyValueError::new_err(message()))
 }
 
+/// `noise_sd`, `noise_prior` and `scales`.
+type NoiseArguments = (Option<f64>, Option<String>, Option<String>);
+
 /// What is said about the noise of a family that has one.
 struct Noise {
     sd: Option<f64>,
@@ -124,9 +127,9 @@ struct Noise {
 }
 
 impl Noise {
-    fn new(sd: Option<f64>, law: Option<&str>, scales: Option<&str>) -> PyResult<Self> {
-        let treatment = scales.unwrap_or("integrate").parse().map_err(PyValueError::new_err)?;
-        let law = law.map(noise_law).transpose()?;
+    fn new((sd, law, scales): NoiseArguments) -> PyResult<Self> {
+        let treatment = scales.as_deref().unwrap_or("integrate").parse().map_err(PyValueError::new_err)?;
+        let law = law.as_deref().map(noise_law).transpose()?;
         let unused = match (law, sd, treatment) {
             (Some(_), Some(_), _) => Some("the noise is given by noise_sd"),
             (Some(_), None, ScalesName::Maximise) => Some("scales=\"maximise\" uses no prior"),
@@ -173,30 +176,36 @@ impl From<Glm> for Model {
 
 #[pymethods]
 impl Model {
-    /// Linear regression. Without a noise deviation the noise is integrated over or maximised over.
+    /// A regression with noise: `linear`, `gamma` or `negative_binomial`. Without a noise deviation the noise is integrated over or
+    /// maximised over.
     #[staticmethod]
-    fn linear(
-        py: Python<'_>,
-        data: Data<'_>,
-        noise_sd: Option<f64>,
-        noise_prior: Option<&str>,
-        scales: Option<&str>,
-    ) -> PyResult<Self> {
-        let noise = Noise::new(noise_sd, noise_prior, scales)?;
-        noise.model(py, &data, Glm::linear)
+    fn noisy(py: Python<'_>, kind: &str, data: Data<'_>, noise: NoiseArguments) -> PyResult<Self> {
+        let make = match kind {
+            "linear" => Glm::linear,
+            "gamma" => Glm::gamma,
+            "negative_binomial" => Glm::negative_binomial,
+            _ => return Err(PyValueError::new_err(format!("there is no regression `{kind}` with noise"))),
+        };
+        Noise::new(noise)?.model(py, &data, make)
     }
 
-    /// Gamma regression with log link, the same.
+    /// Times to an event with a log-linear hazard, the same. Without events, all times are those of events.
     #[staticmethod]
-    fn gamma(
+    fn weibull(
         py: Python<'_>,
         data: Data<'_>,
-        noise_sd: Option<f64>,
-        noise_prior: Option<&str>,
-        scales: Option<&str>,
+        event: Option<PyReadonlyArray1<'_, f64>>,
+        unit: Option<f64>,
+        noise: NoiseArguments,
     ) -> PyResult<Self> {
-        let noise = Noise::new(noise_sd, noise_prior, scales)?;
-        noise.model(py, &data, Glm::gamma)
+        Noise::new(noise)?.model(py, &data, |design, times, noise_sd, prior| {
+            let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+            let family = Family::Weibull { noise_sd, unit: unit.unwrap_or_else(|| time_unit(mean)) };
+            match &event {
+                Some(event) => Glm::survival(family, design, times, &numbers(event), prior),
+                None => Glm::new(family, design, times, prior),
+            }
+        })
     }
 
     #[staticmethod]

@@ -210,3 +210,29 @@ def test_exact_draws_are_of_the_posterior_and_say_so():
     data = {"y": y.astype(int), "x": X[:, 1]}
     formula = provi.fit_formula("y ~ x", data, progress=False)
     assert formula.sample(10, exact=data).shape == (10, 2)
+
+
+def test_models_are_compared_by_their_evidence_and_families_of_q_by_their_elbos():
+    random = np.random.default_rng(5)
+    x = random.normal(size=80)
+    data = {"y": (random.uniform(size=80) < 1 / (1 + np.exp(-1.5 * x))).astype(int), "x": x, "z": x + 0.3 * random.normal(size=80)}
+    small, large = (provi.fit_formula(f, data, seed=1, progress=False) for f in ("y ~ 1", "y ~ x"))
+    found = provi.compare(small, large, names=["without x", "with x"])
+    assert [model.fit for model in found.models] == ["with x", "without x"]
+    low, high = found.models[1].log_bayes_factor
+    assert found.models[1].decided and 0 < low <= high and found.models[1].elbo_below is None
+    assert "decided" in str(found) and 0.99 < found.confidence <= 1
+    full, mean = (
+        provi.fit_formula("y ~ x + z", data, seed=1, progress=False, family_of_q=q) for q in (None, "meanfield")
+    )
+    families = provi.compare(full, mean).models
+    # Correlated columns cost a mean-field q ½ log of the determinant of their correlation, at least in part.
+    assert [model.family_of_q for model in families] == ["full", "meanfield"]
+    assert families[1].elbo_below > 0.5 and families[1].elbo_exact and families[1].elbo_below_error < 1e-6
+    assert families[1].elbo_below == pytest.approx(families[0].elbo - families[1].elbo, abs=1e-12)
+    with pytest.raises(ValueError, match="force=True"):
+        provi.compare(small, provi.fit_formula("y ~ 1", {**data, "y": 1 - data["y"]}, seed=1, progress=False))
+    with pytest.raises(ValueError, match="two fits"):
+        provi.compare(small)
+    with pytest.raises(ValueError, match="1 entries for 2 fits"):
+        provi.compare(small, large, names=["one"])

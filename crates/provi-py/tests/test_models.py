@@ -46,6 +46,21 @@ def close(a, b, tolerance=1e-12):
             lambda d, **k: provi.gamma(d["X"], d["positive"], scales="maximise", **k),
         ),
         (
+            "count ~ a + b",
+            ["--family", "negbinomial", "--noise-sd", "0.5"],
+            lambda d, **k: provi.negative_binomial(d["X"], d["count"], noise_sd=0.5, **k),
+        ),
+        (
+            "surv(positive, label) ~ a + b",
+            ["--noise-sd", "0.6", "--family", "weibull"],
+            lambda d, **k: provi.weibull(d["X"], d["positive"], d["label"], noise_sd=0.6, **k),
+        ),
+        (
+            "surv(positive, label) ~ a + b",
+            ["--scales", "maximise"],
+            lambda d, **k: provi.weibull(d["X"], d["positive"], d["label"], scales="maximise", **k),
+        ),
+        (
             "successes | trials(trials) ~ a + b",
             [],
             lambda d, **k: provi.binomial(d["X"], d["successes"], d["trials"], **k),
@@ -215,6 +230,35 @@ def test_an_unknown_relative_noise_is_integrated_over(data):
     assert list(drawn) == ["sigma"] and 0 < drawn["sigma"].mean() < 1
     with pytest.raises(ValueError, match="number above 0"):
         provi.gamma(data["X"], -data["positive"])
+
+
+def test_probabilities_to_survive_a_time(data):
+    table = {"t": data["positive"], "e": data["label"], "x": data["X"][:, 0]}
+    fit = provi.fit_formula("surv(t, e) ~ x", table, seed=1, progress=False)
+    early, late = (fit.predict(table, time=time)["mean"] for time in (0.5, 3.0))
+    assert ((0 < late) & (late < early) & (early < 1)).all()
+    assert (fit.predict(table)["mean"] > 0).all()
+    counts = provi.fit_formula("y ~ x", {"y": data["count"], "x": table["x"]}, family="poisson", progress=False)
+    with pytest.raises(ValueError, match="no times to an event"):
+        counts.predict({"x": table["x"]}, time=1.0)
+
+
+def test_times_and_events_are_checked(data):
+    X, time = data["X"], data["positive"]
+    fit = provi.weibull(X, time, data["label"], intercept=True).fit(seed=1, progress=False)
+    assert list(fit.sample_scales(200, seed=1)) == ["sigma"]
+    with pytest.raises(ValueError, match="a time above 0"):
+        provi.weibull(X, -time)
+    with pytest.raises(ValueError, match="an event of 1 .* or 0"):
+        provi.weibull(X, time, 2.0 * data["label"])
+    with pytest.raises(ValueError, match="events has length 3"):
+        provi.weibull(X, time, [1, 0, 1])
+    with pytest.raises(ValueError, match="unit of time"):
+        provi.weibull(X, time, time_unit=0.0)
+    with pytest.raises(ValueError, match="whole number"):
+        provi.negative_binomial(X, time)
+    with pytest.raises(ValueError, match="whole number"):
+        provi.negative_binomial(X, -data["count"])
 
 
 def test_a_log_link_of_probabilities_is_refused_with_the_reason(data):

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! formula  := response `~` sum
-//! response := name | call | `cbind(` name `,` name `)` | name `|` `trials(` name or number `)`
+//! response := name | call | `cbind(` name `,` name `)` | `surv(` name `,` name `)` | name `|` `trials(` name or number `)`
 //! sum      := [`+` | `-`] item { (`+` | `-`) item }
 //! item     := product | `0` | `1` | `.` | `offset(` arithmetic `)` | group
 //! product  := power { (`*` | `/` | `%in%` | `:`) power }       `:` binds first, then `%in%`, then `/` and `*`
@@ -147,7 +147,12 @@ impl Formula {
 
     /// Whether the response counts successes among trials.
     pub(crate) fn has_trials(&self) -> bool {
-        !matches!(self.response(), Response::Value(_))
+        matches!(self.response(), Response::Counts { .. } | Response::Trials { .. })
+    }
+
+    /// Whether the response is a time to an event.
+    pub(crate) fn has_events(&self) -> bool {
+        matches!(self.response(), Response::Survival { .. })
     }
 
     /// What is added to the linear predictor.

@@ -95,6 +95,8 @@ pub struct ModelFrame {
     pub response_levels: Option<[String; 2]>,
     /// The number of trials of each row, for a binomial response.
     pub trials: Option<Vec<f64>>,
+    /// For a response of times: 1 where the event was seen, 0 where the row was censored.
+    pub events: Option<Vec<f64>>,
     /// What is added to the linear predictor of each row.
     pub offsets: Option<Vec<f64>>,
     /// The weight of each row.
@@ -174,6 +176,7 @@ impl ModelFrame {
             response_name: formula.response_name(),
             response_levels: reading.levels,
             trials: outcomes.trials,
+            events: outcomes.events,
             offsets,
             weights,
             intercept: formula.intercept,

@@ -57,6 +57,8 @@ pub struct Scan {
     pub response: ResponseSummary,
     /// Whether the response counts successes among trials.
     pub has_trials: bool,
+    /// Whether the response is a time to an event.
+    pub has_events: bool,
     /// Whether each row has a weight.
     pub has_weights: bool,
     /// Whether something is added to the linear predictor.
@@ -127,6 +129,7 @@ impl Scan {
             response_levels: levels,
             response,
             has_trials: formula.has_trials(),
+            has_events: formula.has_events(),
             has_weights: options.weights.is_some(),
             has_offsets: !recipe.offsets.is_empty(),
             intercept: formula.intercept,

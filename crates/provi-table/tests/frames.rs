@@ -190,6 +190,32 @@ fn binomial_responses_have_trials() {
 }
 
 #[test]
+fn times_to_an_event_have_events() {
+    let csv = "t,e,x\n2.5,1,3\n4,0,4\n";
+    let f = frame(csv, "surv(t, e) ~ x").unwrap();
+    assert_eq!((f.response.as_slice(), f.events.as_deref()), (&[2.5, 4.0][..], Some(&[1.0, 0.0][..])));
+    assert!(f.trials.is_none() && f.response_name == "surv(t, e)");
+    assert_eq!(frame(csv, "surv(t, e) ~ .").unwrap().names, ["(Intercept)", "x"]);
+    let refusal = |csv: &str, formula: &str| frame(csv, formula).unwrap_err().to_string();
+    let found = refusal("t,e\n2,1\n-1,0\n", "surv(t, e) ~ 1");
+    assert!(
+        found.contains("time column `t` of `t.csv` is -1 on line 3; it must be a time above 0"),
+        "{found}"
+    );
+    let found = refusal("t,e\n2,1\n0,0\n", "surv(t, e) ~ 1");
+    assert!(found.contains("is 0 on line 3") && found.contains("start the clock earlier"), "{found}");
+    let found = refusal("t,e\n2,1\n3,2\n", "surv(t, e) ~ 1");
+    assert!(found.contains("event column `e` of `t.csv` is 2 on line 3; it must be 1 where"), "{found}");
+    let parse = |formula: &str| Formula::parse(formula).unwrap_err().to_string();
+    assert!(parse("surv(t) ~ x").contains("the column of events"), "{}", parse("surv(t) ~ x"));
+    assert!(
+        parse("surv(a, b, e) ~ x").contains("censored on the right only"),
+        "{}",
+        parse("surv(a, b, e) ~ x")
+    );
+}
+
+#[test]
 fn a_response_of_two_words_is_zero_and_one() {
     let csv = "case,x\nyes,1\nno,2\nno,3\n";
     let f = frame(csv, "case ~ x").unwrap();

@@ -102,6 +102,7 @@ fn models() -> Vec<(&'static str, FrameOptions)> {
         ("yes ~ x * town + b", options()),
         ("yes ~ z", FrameOptions { references: vec![("yes".into(), "yes".into())], ..options() }),
         ("k | trials(n) ~ scale(x) + center(z) + b", options()),
+        ("surv(e, b) ~ x + town", options()),
         ("cbind(k, f) ~ 0 + town", FrameOptions { weights: some("w"), ..options() }),
         ("x ~ town:z + factor(clinic) + I(z^2)", FrameOptions { exposure: some("e"), ..options() }),
         ("y ~ x + (1 + z | clinic) + (1 | town:clinic)", options()),
@@ -148,6 +149,7 @@ fn append(all: &mut FrameRows, rows: FrameRows) {
         _ => panic!("one block has what another has not"),
     };
     both(&mut all.trials, rows.trials);
+    both(&mut all.events, rows.events);
     both(&mut all.weights, rows.weights);
     both(&mut all.offsets, rows.offsets);
 }
@@ -201,6 +203,7 @@ fn assert_same(scan: &Scan, frame: &ModelFrame, of: usize) {
     let rows = together(scan, of);
     assert_same_design(&rows.design, &frame.design);
     assert_eq!((&rows.response, &rows.trials), (&frame.response, &frame.trials));
+    assert_eq!((&rows.events, scan.has_events), (&frame.events, frame.events.is_some()));
     assert_eq!((&rows.weights, &rows.offsets), (&frame.weights, &frame.offsets));
     assert_eq!((&scan.names, &scan.roles, &scan.terms), (&frame.names, &frame.roles, &frame.terms));
     assert_eq!((&scan.groups, scan.rows, &scan.dropped), (&frame.groups, frame.rows, &frame.dropped));

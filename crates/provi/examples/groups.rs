@@ -2,10 +2,11 @@
 //!
 //! `cargo run --release --example groups -- 1000000 100000 20` fits a million rows with twenty columns and a hundred
 //! thousand groups; a fourth number adds crossed groups. Prints one line: rows, coefficients, numbers in the factor,
-//! passes, seconds, gap.
+//! passes, seconds, gap. With the word `integrate` the scale of the groups is integrated out as well.
 
+use provi::scales::{FreeScales, Integration, ScalePrior};
 use provi::sparse::SparseSolver;
-use provi::target::{Glm, Prior};
+use provi::target::{Glm, Prior, SparseGlm};
 use provi::{Design, Result};
 use std::time::Instant;
 
@@ -55,6 +56,9 @@ fn main() -> Result<()> {
     let design = Design::csr(rows, width, starts, indices, values)?;
     let scales: Vec<f64> = (0..width).map(|j| if j <= columns { 2.5 } else { 0.8 }).collect();
     let model = Glm::logistic(design, &labels, Prior::scales(&scales)?)?;
+    if std::env::args().any(|word| word == "integrate") {
+        return integrated(model, 1 + columns, groups);
+    }
     let begin = Instant::now();
     let sparse = model.sparse()?;
     let sorted = begin.elapsed().as_secs_f64();
@@ -71,5 +75,23 @@ fn main() -> Result<()> {
     for j in 0..=columns.min(3) {
         println!("coefficient {j}: {:.4} ± {:.4}", solution.gaussian.mean()[j], deviations[j]);
     }
+    Ok(())
+}
+
+/// The scale of the groups, integrated out.
+fn integrated(model: Glm, first: usize, groups: usize) -> Result<()> {
+    let begin = Instant::now();
+    let Ok(model) = SparseGlm::within(model, usize::MAX)? else { unreachable!("any size is allowed") };
+    let free = FreeScales { shared: vec![((first..first + groups).collect(), 1.0)], ..FreeScales::default() };
+    let prior = ScalePrior::HalfStudentT { degrees: 3.0, scale: 2.5 };
+    let how = Integration { draws: 0, ..Integration::new(vec![prior]) };
+    let found = free.integrate(&model, &how)?;
+    let [low, middle, high] =
+        [0.025, 0.5, 0.975].map(|share| found.scale_quantile(0, share).unwrap_or(f64::NAN));
+    println!(
+        "{} nodes, {:.2} s; sd of the groups: median {middle:.4}, 95 % in [{low:.4}, {high:.4}]",
+        found.nodes.len(),
+        begin.elapsed().as_secs_f64(),
+    );
     Ok(())
 }

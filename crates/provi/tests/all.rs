@@ -20,6 +20,7 @@ mod links;
 mod paper;
 mod positive;
 mod practical;
+mod recoded;
 mod robust;
 mod rough;
 mod rounding;

@@ -56,7 +56,7 @@ fn no_centred_hierarchy_collapses_over_a_grid_of_sizes() {
 }
 
 #[test]
-#[ignore = "slow: 302 parameters; smaller hierarchies are tried above"]
+#[ignore = "slow: 302 parameters; smaller hierarchies are tried above; cargo xtask heavy runs it"]
 fn three_hundred_groups_of_twenty_keep_their_spread() {
     let hierarchy = Hierarchy::new(300, 20, 0.5, 7);
     let (answer, found) = judged(&hierarchy.target(), 1);

@@ -49,7 +49,7 @@ fn strongly_convex_logistic_regression_converges_like_one_over_t() {
 }
 
 #[test]
-#[ignore = "slow: many long runs"]
+#[ignore = "slow: many long runs; cargo xtask heavy runs it"]
 fn strongly_convex_linear_regression_w1_converges_like_one_over_t() {
     let gold = gold("W1");
     assert!(gold.target.curvature().unwrap().unwrap().condition().unwrap() <= 5.0);
@@ -79,7 +79,7 @@ impl Whitened {
 }
 
 #[test]
-#[ignore = "slow: many long runs"]
+#[ignore = "slow: many long runs; cargo xtask heavy runs it"]
 fn hierarchical_logistic_regression_converges_like_one_over_t_in_curvature_coordinates() {
     let (key, groups) = (510, 3);
     let model = hierarchy(key, 1, groups, 2.0, 3.0, 0.0);
@@ -234,7 +234,7 @@ fn the_bound_holds_on_w2() {
 }
 
 #[test]
-#[ignore = "slow: many long runs"]
+#[ignore = "slow: many long runs; cargo xtask heavy runs it"]
 fn the_bound_holds_on_w4() {
     check_bound_holds("W4", 60);
 }

@@ -67,7 +67,7 @@ fn means_lie_in_their_certified_intervals() {
 }
 
 #[test]
-#[ignore = "slow: ten to twenty-one coefficients; fewer are tried above"]
+#[ignore = "slow: ten to twenty-one coefficients; fewer are tried above; cargo xtask heavy runs it"]
 fn means_of_many_coefficients_lie_in_their_certified_intervals() {
     lie_in_their_intervals(&[
         (Family::Bernoulli, 200, 10, 10.0),

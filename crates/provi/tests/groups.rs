@@ -6,7 +6,7 @@ use provi::{Provenance, Seed};
 
 /// W4, 40 groups of 50 rows with five coefficients each: the KL by importance sampling is 0.98 nats.
 #[test]
-#[ignore = "slow: forty audits, and twenty thousand draws of all groups"]
+#[ignore = "slow: forty audits, and twenty thousand draws of all groups; cargo xtask heavy runs it"]
 fn forty_groups_are_certified_within_half_a_nat() {
     let gold = gold("W4");
     let audited = Audit::default().run(&gold.target, &gold.optimum, Seed(3)).unwrap();

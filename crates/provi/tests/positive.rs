@@ -1,5 +1,6 @@
 //! Positive responses: the gamma and the exponential family against answers found without the library.
 
+use crate::common::grid;
 use provi::scales::{FreeScales, Integration, ScalePrior};
 use provi::target::{Glm, Prior, Target};
 use provi::{Auto, Design, Seed};
@@ -65,34 +66,7 @@ fn the_gradient_vanishes_at_the_maximum_likelihood_and_the_density_is_the_textbo
 #[test]
 fn certificates_cover_what_a_grid_finds() {
     for noise_sd in [0.4, 1.0, 2.0] {
-        let model = model(noise_sd, 2.0);
-        let found = Auto::default().run(&model, Seed(1)).unwrap();
-        let (q, certificate) = (&found.fit.gaussian, found.certificate());
-        assert!(certificate.proves_gap(1e-6), "{certificate}");
-        let sd = q.standard_deviations();
-        let (half, reach) = (300, 8.0);
-        let step = reach / f64::from(half);
-        let mut sums = [0.0f64; 3];
-        let mut unused = [0.0; 2];
-        let elbo = -provi::expectation::neg_elbo(&model, q).unwrap();
-        for i in -half..=half {
-            for j in -half..=half {
-                let z =
-                    [q.mean()[0] + step * f64::from(i) * sd[0], q.mean()[1] + step * f64::from(j) * sd[1]];
-                let p = (model.log_density(&z, &mut unused).unwrap() - elbo).exp();
-                [1.0, z[0], z[1]].into_iter().zip(&mut sums).for_each(|(x, sum)| *sum += p * x);
-            }
-        }
-        let evidence = elbo + (sums[0] * step * step * sd[0] * sd[1]).ln();
-        let (low, high) = (certificate.evidence.lower().unwrap(), certificate.evidence.upper().unwrap());
-        assert!(low <= evidence + 1e-9 && evidence <= high + 1e-9, "{noise_sd}: {low} {evidence} {high}");
-        assert!(certificate.kl.bound().unwrap() >= evidence - elbo - 1e-9);
-        assert!(high - low < 0.05, "{noise_sd}: {low} {high}");
-        for k in 0..2 {
-            let error = (sums[1 + k] / sums[0] - q.mean()[k]).abs();
-            let bound = certificate.moments[k].mean_error.bound().unwrap();
-            assert!(error <= bound + 1e-9, "{noise_sd} {k}: {error} {bound}");
-        }
+        grid::assert_covered(&model(noise_sd, 2.0), 0.05);
     }
 }
 

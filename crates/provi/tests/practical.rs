@@ -21,7 +21,7 @@ fn gaps(name: &str, steps: Option<u64>) -> Vec<(Method, f64)> {
 }
 
 #[test]
-#[ignore = "slow: every method; W2 is tried by every method too"]
+#[ignore = "slow: every method; W2 is tried by every method too; cargo xtask heavy runs it"]
 fn default_steps_come_within_a_twentieth_of_a_nat_on_w1() {
     for (method, gap) in gaps("W1", None) {
         assert!(gap < 0.05 && gap > -1e-8, "{method}: {gap}");
@@ -36,7 +36,7 @@ fn default_steps_come_within_a_twentieth_of_a_nat_on_w2() {
 }
 
 #[test]
-#[ignore = "slow: thousands of steps of a large model; W2 is quicker"]
+#[ignore = "slow: thousands of steps of a large model; W2 is quicker; cargo xtask heavy runs it"]
 fn a_fifth_of_the_default_steps_comes_within_half_a_nat_on_w4() {
     for (method, gap) in gaps("W4", Some(4_000)) {
         assert!(gap < 0.5 && gap > -1e-8, "{method}: {gap}");

@@ -46,7 +46,7 @@ fn certified_numbers_of_some_problems_cover_the_truth() {
 }
 
 #[test]
-#[ignore = "slow: all problems; some of them are tried above"]
+#[ignore = "slow: all problems; some of them are tried above; cargo xtask heavy runs it"]
 fn every_certified_number_covers_the_truth() {
     // A longer trial.
     let asked = std::env::var("PROVI_PROBLEMS").ok().and_then(|count| count.parse().ok());

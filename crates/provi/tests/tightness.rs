@@ -41,7 +41,7 @@ fn a_thousand_rows_a_coordinate_certify_within_ten() {
 }
 
 #[test]
-#[ignore = "slow: an audit of five thousand rows; two thousand are tried above"]
+#[ignore = "slow: an audit of five thousand rows; two thousand are tried above; cargo xtask heavy runs it"]
 fn a_thousand_rows_for_each_of_five_coordinates_certify_within_ten() {
     certify_within_ten(5);
 }
@@ -130,7 +130,7 @@ fn a_hundred_rows_a_coordinate_certify_within_a_fifth() {
 }
 
 #[test]
-#[ignore = "slow: ten and twenty coordinates; fewer are tried above"]
+#[ignore = "slow: ten and twenty coordinates; fewer are tried above; cargo xtask heavy runs it"]
 fn a_hundred_rows_for_each_of_many_coordinates_certify_within_a_fifth() {
     certify_within_a_fifth(&[(10, 2.5), (20, 1.0)]);
 }

@@ -38,9 +38,10 @@ impl Blocks {
     /// The rows of a block.
     fn rows(&self, block: FrameRows) -> provi::Result<Rows> {
         let design = super::design::design(&block.design)?;
-        let rows = match &block.trials {
-            Some(trials) => Rows::successes(self.family, design, &block.response, trials),
-            None => Rows::new(self.family, design, &block.response),
+        let rows = match (&block.trials, &block.events) {
+            (Some(trials), _) => Rows::successes(self.family, design, &block.response, trials),
+            (None, Some(events)) => Rows::survival(self.family, design, &block.response, events),
+            (None, None) => Rows::new(self.family, design, &block.response),
         };
         let mut rows = rows.map_err(|error| self.placed(error, &block))?;
         if let Some(weights) = &block.weights {

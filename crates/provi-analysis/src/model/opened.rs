@@ -25,6 +25,10 @@ pub(super) struct Head<'a> {
     pub(super) groups: &'a [GroupTerm],
     pub(super) response_name: &'a str,
     pub(super) has_trials: bool,
+    /// Whether the response is a time to an event.
+    pub(super) has_events: bool,
+    /// The mean of the response.
+    pub(super) mean: f64,
     /// Whether the response has only the values 0 and 1, or only −1 and 1.
     pub(super) is_binary: bool,
     /// The standard deviation of the response; 1 if it does not vary.
@@ -92,6 +96,8 @@ impl Opened {
                 groups: &frame.groups,
                 response_name: &frame.response_name,
                 has_trials: frame.trials.is_some(),
+                has_events: frame.events.is_some(),
+                mean: frame.response.iter().sum::<f64>() / frame.rows.max(1) as f64,
                 is_binary: is_binary(&frame.response),
                 deviation: deviation(&frame.response),
                 rows: frame.rows,
@@ -104,6 +110,8 @@ impl Opened {
                 groups: &scan.groups,
                 response_name: &scan.response_name,
                 has_trials: scan.has_trials,
+                has_events: scan.has_events,
+                mean: scan.response.mean,
                 is_binary: {
                     let other = scan.response.zeros.max(scan.response.minus_ones);
                     other + scan.response.ones == scan.rows
@@ -163,9 +171,10 @@ impl Opened {
             other => Error::Library(other),
         };
         let design = super::design::design(&frame.design)?;
-        let target = match &frame.trials {
-            Some(trials) => Glm::successes(family, design, &frame.response, trials, prior),
-            None => Glm::new(family, design, &frame.response, prior),
+        let target = match (&frame.trials, &frame.events) {
+            (Some(trials), _) => Glm::successes(family, design, &frame.response, trials, prior),
+            (None, Some(events)) => Glm::survival(family, design, &frame.response, events, prior),
+            (None, None) => Glm::new(family, design, &frame.response, prior),
         };
         let mut target = target.map_err(at_line)?.with_names(frame.names.clone())?;
         if let Some(weights) = &frame.weights {

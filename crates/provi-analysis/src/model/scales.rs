@@ -232,6 +232,9 @@ const SO_FAR: &str =
 const FIRST: &str = "the search for the scales was stopped before its first solution: they are its first guesses, not learned from the \
                      data; allow more time";
 
+/// How near to the largest ELBO the search for scales goes if it is only the beginning of another one, in nats.
+const ROUGH: f64 = 1e-3;
+
 /// Finds the scales that were not given, by maximising the ELBO. For scales that are integrated over this is where the search for their own
 /// mode begins, and they get their priors.
 pub(super) fn choose(
@@ -267,8 +270,11 @@ pub(super) fn choose(
             false => search.shared.push((scales[i].coefficients.clone(), scales[i].sd)),
         }
     }
-    let found = target.maximised(&search)?;
-    let mut integrating = (scales[order[0]].origin == Origin::Integrated).then(|| {
+    // A solution of a large model costs more than a better place to begin saves.
+    let integrated = scales[order[0]].origin == Origin::Integrated;
+    let rough = if integrated && target.sparse().is_some() { ROUGH } else { 0.0 };
+    let found = target.maximised(&search, rough)?;
+    let mut integrating = integrated.then(|| {
         let family = target.family();
         let priors: Vec<ScalePrior> =
             order.iter().map(|&i| prior_of(&scales[i], options, family, data)).collect();
@@ -279,6 +285,9 @@ pub(super) fn choose(
         if matches!(family, Family::Gaussian { .. }) || target.sparse().is_some() {
             // The ELBO is the evidence, or weights of draws in so many dimensions say nothing.
             how.draws = 0;
+        }
+        if rough > 0.0 {
+            how.start = Some(found.gaussian.clone());
         }
         let mut free = search.clone();
         for block in &correlations {

@@ -105,7 +105,7 @@ impl ModelTarget {
     }
 
     /// The model at the free scales that maximise its ELBO.
-    pub(super) fn maximised(&self, free: &FreeScales) -> Result<ScaledModel<Self>> {
+    pub(super) fn maximised(&self, free: &FreeScales, nats: f64) -> Result<ScaledModel<Self>> {
         fn held<M>(
             found: ScaledModel<M>,
             hold: impl FnOnce(Box<M>) -> ModelTarget,
@@ -124,9 +124,9 @@ impl ModelTarget {
             ScaledModel { model, shared, vanishing, noise_sd, gaussian, neg_elbo, evaluations, stopped_early }
         }
         Ok(match self {
-            Self::Memory(glm) => held(free.maximise(&**glm)?, Self::Memory),
-            Self::Sparse(model) => held(free.maximise(&**model)?, Self::Sparse),
-            Self::Files(streamed) => held(free.maximise(&**streamed)?, Self::Files),
+            Self::Memory(glm) => held(free.maximise_to(&**glm, nats)?, Self::Memory),
+            Self::Sparse(model) => held(free.maximise_to(&**model, nats)?, Self::Sparse),
+            Self::Files(streamed) => held(free.maximise_to(&**streamed, nats)?, Self::Files),
         })
     }
 }

@@ -54,21 +54,27 @@ pub enum FamilyName {
     Poisson,
     /// Positive numbers whose noise is relative to their mean, log link.
     Gamma,
-    /// The same with a noise of 1.
+    /// The same with a noise of 1; with `surv(time, event)`, times to an event of a hazard that does not change with time.
     Exponential,
+    /// Times to an event, log hazard.
+    Weibull,
+    /// Counts whose rates vary, log link.
+    Negbinomial,
 }
 
 impl FamilyName {
     /// All families, in the order of help texts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Gaussian,
         Self::Bernoulli,
         Self::Probit,
         Self::Cloglog,
         Self::Binomial,
         Self::Poisson,
+        Self::Negbinomial,
         Self::Gamma,
         Self::Exponential,
+        Self::Weibull,
     ];
 
     /// The library's family; `noise_sd` is used by families with a noise only.
@@ -82,6 +88,8 @@ impl FamilyName {
             Self::Poisson => Family::Poisson,
             Self::Gamma => Family::Gamma { noise_sd },
             Self::Exponential => Family::Exponential,
+            Self::Weibull => Family::Weibull { noise_sd, unit: 1.0 },
+            Self::Negbinomial => Family::NegativeBinomial { noise_sd },
         }
     }
 
@@ -208,7 +216,7 @@ mod tests {
         let refusal = "normal".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, gamma, exponential"
+            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, negbinomial, gamma, exponential, weibull"
         );
     }
 }

@@ -264,6 +264,9 @@ pub struct ModelRecord {
     pub prior_covariance: Option<Vec<Vec<f64>>>,
     /// The noise σ of a family that has one.
     pub noise_sd: Option<f64>,
+    /// For times to an event: the time at which the exponential of the linear predictor is the cumulative hazard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<f64>,
     /// The scales on which the posterior is conditional.
     #[serde(default)]
     pub scales: Vec<Scale>,

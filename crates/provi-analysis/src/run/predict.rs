@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use provi::audit::Question;
 use provi::predict::{
-    Observation, Prediction, Rows, observations, observations_mixture, predict, predict_mixture, responses_at,
+    Observation, Prediction, Rows, observations, observations_mixture, predict, predict_mixture,
+    predictors_at, responses_at, survival,
 };
+use provi::scales::ScaleMixture;
 use provi::sparse::{AnyGaussian, NormalLaw};
 use provi::target::Family;
 use provi::theory::bounded::Law;
@@ -117,13 +119,28 @@ impl NewData<'_> {
             let extra = self.extra_variance(&self.group_sds());
             return Ok(predict(self.family, &self.fit.gaussian, &self.rows(extra.as_deref()), level)?);
         };
+        Ok(predict_mixture(&self.of_nodes(mixture, level)?, level)?)
+    }
+
+    /// For times to an event: the probability of each row that its event comes after `time`, with its interval.
+    pub fn survival(&self, time: f64, level: f64) -> Result<Vec<Prediction>> {
+        let parts = match &self.fit.mixture {
+            Some(mixture) => self.of_nodes(mixture, level)?,
+            None => vec![(1.0, self.family, self.predict(level)?)],
+        };
+        Ok(survival(&parts, time, level)?)
+    }
+
+    /// The predictions at each value of scales that are integrated over, with its weight and family.
+    fn of_nodes(&self, mixture: &ScaleMixture, level: f64) -> Result<Vec<(f64, Family, Vec<Prediction>)>> {
         let mut parts = Vec::with_capacity(mixture.nodes.len());
         for node in &mixture.nodes {
             let (groups, family) = self.at(&mixture.scales_at(&node.log_scales));
             let extra = self.extra_variance(&groups);
-            parts.push((node.weight, predict(family, &node.gaussian, &self.rows(extra.as_deref()), level)?));
+            let found = predict(family, &node.gaussian, &self.rows(extra.as_deref()), level)?;
+            parts.push((node.weight, family, found));
         }
-        Ok(predict_mixture(self.family, &parts, level)?)
+        Ok(parts)
     }
 
     /// The standard deviation and the interval of a new response at each row. A normal response is one more normal term of the linear
@@ -134,13 +151,7 @@ impl NewData<'_> {
             return Ok(observations(self.family, &self.fit.gaussian, &self.rows(extra.as_deref()), level)?);
         };
         let Family::Gaussian { .. } = self.family else {
-            let mut parts = Vec::with_capacity(mixture.nodes.len());
-            for node in &mixture.nodes {
-                let (groups, family) = self.at(&mixture.scales_at(&node.log_scales));
-                let extra = self.extra_variance(&groups);
-                let found = predict(family, &node.gaussian, &self.rows(extra.as_deref()), level)?;
-                parts.push((node.weight, family, found));
-            }
+            let parts = self.of_nodes(mixture, level)?;
             let what = || "the interval of a new response".to_owned();
             return observations_mixture(&parts, level)?
                 .ok_or_else(|| Error::ScalesIntegrated { what: what() });
@@ -152,10 +163,11 @@ impl NewData<'_> {
             if let Family::Gaussian { noise_sd } = family {
                 extra.iter_mut().for_each(|variance| *variance += noise_sd * noise_sd);
             }
-            parts.push((node.weight, predict(family, &node.gaussian, &self.rows(Some(&extra)), level)?));
+            let found = predict(family, &node.gaussian, &self.rows(Some(&extra)), level)?;
+            parts.push((node.weight, family, found));
         }
         let of = |at: &Prediction| Observation { sd: at.predictor_sd, low: at.low, high: at.high };
-        Ok(predict_mixture(self.family, &parts, level)?.iter().map(of).collect())
+        Ok(predict_mixture(&parts, level)?.iter().map(of).collect())
     }
 
     /// Draws of new responses, one per row, with a column for each new row; a pure function of the seed. Those of a
@@ -183,6 +195,34 @@ impl NewData<'_> {
             flat.extend(responses_at(family, &one, &self.rows(extra.as_deref()), number, seed)?);
         }
         Ok(Matrix::new(points.rows(), self.design.rows(), flat)?)
+    }
+
+    /// Draws of the linear predictors, one per row, with a column for each new row: those behind [`NewData::responses`] with the same seed.
+    pub fn predictors(&self, count: usize, seed: Seed) -> Result<Matrix> {
+        let rows = self.design.rows();
+        let needed = count as u128 * (16 * rows as u128 + 8 * self.fit.gaussian.dim() as u128);
+        refuse_beyond(|| format!("{count} draws for {rows} rows"), needed)?;
+        let which = 0..count as u64;
+        let Some(mixture) = &self.fit.mixture else {
+            let extra = self.extra_variance(&self.group_sds());
+            let points = self.fit.gaussian.sample_part(which, seed);
+            let flat = predictors_at(&points, &self.rows(extra.as_deref()), 0, seed)?;
+            return Ok(Matrix::new(count, rows, flat)?);
+        };
+        let [points, scales] = mixture.sample_part(which.clone(), seed);
+        let mut flat = Vec::with_capacity(count * rows);
+        for (k, number) in which.take(points.rows()).enumerate() {
+            let extra = self.extra_variance(&self.at(scales.row(k)).0);
+            let one = Matrix::new(1, points.columns(), points.row(k).to_vec())?;
+            flat.extend(predictors_at(&one, &self.rows(extra.as_deref()), number, seed)?);
+        }
+        Ok(Matrix::new(points.rows(), rows, flat)?)
+    }
+
+    /// The rows with the effects of groups that the fit has not seen at 0: what the population's coefficients alone predict there.
+    pub fn of_population(mut self) -> Self {
+        self.unseen.clear();
+        self
     }
 
     /// The deviations of the groups and the family, with these values of the scales and correlations that are integrated over.
@@ -257,7 +297,12 @@ impl NewData<'_> {
     /// bounds the means of any function between 0 and 1 [cert-moments], [local-tv]. `None` if nothing is proved,
     /// and for rates and values.
     pub fn probability_error(&self) -> Option<f64> {
-        self.fit.certificate().filter(|_| self.family.has_probabilities())?.tv.bound()
+        self.tv_bound().filter(|_| self.family.has_probabilities())
+    }
+
+    /// The same for any probability given the coefficients, such as those of [`NewData::survival`].
+    pub fn tv_bound(&self) -> Option<f64> {
+        self.fit.certificate()?.tv.bound()
     }
 
     /// For a gaussian model: upper bounds of the difference between each row's posterior mean and the predicted
@@ -331,8 +376,12 @@ fn family(record: &FitFile) -> Result<Family> {
     let name = &record.model.family;
     let unknown = || Error::UnknownModel { what: "family", found: name.clone() };
     let family: FamilyName = name.parse().map_err(|_| unknown())?;
-    match family.family(1.0).noise_sd() {
-        Some(_) => Ok(family.family(record.model.noise_sd.ok_or_else(unknown)?)),
-        None => Ok(family.family(1.0)),
+    let named = match family.family(1.0).noise_sd() {
+        Some(_) => family.family(record.model.noise_sd.ok_or_else(unknown)?),
+        None => family.family(1.0),
+    };
+    match record.model.time_unit {
+        Some(unit) => named.with_time_unit(unit).ok_or_else(unknown),
+        None => Ok(named),
     }
 }

@@ -87,6 +87,7 @@ impl<'a> Problem<'a> {
                 prior_sd,
                 prior_at_means: fit_file::PriorAtMeans::of(glm.prior(), glm.dim()),
                 noise_sd,
+                time_unit: glm.family().time_unit(),
                 scales: if about.scales.is_empty() { given() } else { about.scales.clone() },
                 ..about.record(Kind::Matrix)
             },

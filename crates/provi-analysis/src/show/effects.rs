@@ -40,7 +40,8 @@ impl Effects {
     /// The same, with the words for the bound of an estimate.
     fn grounds_of(&self, fit: &Fitted, bound_of_each: &str) -> Vec<String> {
         let with = |confidence: f64| match confidence < 1.0 {
-            true => format!(", with probability {confidence}"),
+            // The last digits of a sum of doubles are rounding.
+            true => format!(", with probability {}", (confidence * 1e12).round() / 1e12),
             false => String::new(),
         };
         let mut out = Vec::new();
@@ -90,7 +91,7 @@ impl Effects {
                 None => "nothing is certified about the intervals: no total variation is bounded".to_owned(),
             });
         }
-        out.extend(condition(&fit.file.model).map(|condition| format!("all of it {condition}")));
+        out.extend(condition(&fit.file.model).map(|condition| format!("all of it: {condition}")));
         out
     }
 

@@ -340,13 +340,19 @@ fn checks(file: &FitFile) -> Vec<Check> {
         out.push(Check::Predictive {
             axis: response,
             bins: found.histogram.iter().map(bin).collect(),
-            rooted: !matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential"),
+            rooted: !matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential" | "weibull"),
         });
     }
     if !found.residuals.is_empty() {
         out.push(Check::Residuals {
-            kind: "Pearson residual".to_owned(),
-            axis: "fitted mean".to_owned(),
+            kind: match file.model.time_unit {
+                Some(_) => "martingale residual".to_owned(),
+                None => "Pearson residual".to_owned(),
+            },
+            axis: match file.model.time_unit {
+                Some(_) => "fitted cumulative hazard".to_owned(),
+                None => "fitted mean".to_owned(),
+            },
             points: found.residuals.clone(),
         });
     }
@@ -370,6 +376,18 @@ fn assumptions(file: &FitFile) -> Vec<String> {
         "gamma" => {
             "Responses are independent and have gamma distributions of one shape, the log of their mean being linear; their sd is the noise times \
              their mean."
+        }
+        "negbinomial" => {
+            "Counts are independent and Poisson, and their rates have gamma distributions of one shape, the log of their mean being linear; the sd \
+             of a rate is the noise times its mean."
+        }
+        "weibull" => {
+            "Times to an event are independent and have Weibull distributions of one shape, the log of their hazard being linear; being censored \
+             says nothing about the event beyond that it had not come."
+        }
+        "exponential" if file.model.time_unit.is_some() => {
+            "Times to an event are independent, their hazard does not change with time, and its log is linear; being censored says nothing about \
+             the event beyond that it had not come."
         }
         "exponential" => "Responses are independent and exponential, the log of their mean being linear.",
         "probit" => "Responses are independent, and the probit of their probability is linear.",

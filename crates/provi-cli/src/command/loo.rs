@@ -11,10 +11,10 @@ use provi_analysis::model::Data;
 use provi_analysis::number::{decimals, grouped, outward_pair};
 use provi_analysis::record::fit_file::write_json;
 use provi_analysis::run::loo::{FittedLoo, LooAsked, LooMethod, LooRows};
+use provi_analysis::show::compare::{OTHER_DENSITY, kind_of_density, refuse_other_data};
 use serde::Serialize;
 
 use super::Outcome;
-use super::compare::{OTHER_DENSITY, kind_of_density, refuse_other_data};
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
 use crate::output::flow::{self, Stop};
@@ -94,7 +94,9 @@ pub(crate) fn execute(args: &LooArgs) -> Result<Outcome> {
     for path in &args.fits {
         fits.push((path.clone(), Fitted::load(path)?));
     }
-    refuse_other_data(&fits.iter().map(|(path, fit)| (&**path, &fit.file)).collect::<Vec<_>>())?;
+    refuse_other_data(
+        &fits.iter().map(|(path, fit)| (path.display().to_string(), &fit.file)).collect::<Vec<_>>(),
+    )?;
     let asked = LooAsked {
         method: args.method,
         certify: args.certify,

@@ -31,9 +31,9 @@ use crate::output::wrap::wrapped;
 
 const HELP: &str = "\
 For each row of NEW: the mean response under the posterior (a probability, a
-rate or a value) with the interval of that mean. The interval is that of
-the mean, not of single observations; --draws prints draws of those, including
-noise, one per line, written as they are made.
+rate, a value or, for surv(time, event), a mean time) with the interval of that
+mean. The interval is that of the mean, not of single observations; --draws
+prints draws of those, including noise, one per line, written as they are made.
 Probabilities are certified: the posterior's own differ by at most the certified
 total variation, which is printed below the table. With --data each has a ± of
 its own, often a hundred times smaller: the posterior's probabilities are
@@ -42,6 +42,8 @@ by its own ±. Draws of a binomial model are counts among each row's own trials,
 so NEW needs the column of trials.
 With --exact the coefficients behind each draw are drawn from the posterior
 itself rather than from the fitted Gaussian, as `provi sample --exact` does.
+With --time, of a fit of surv(time, event): the probability that the event comes
+later than that, certified as other probabilities are.
 
 Examples:
   provi predict wells.fit new.csv
@@ -49,7 +51,8 @@ Examples:
   provi predict wells.fit new.csv --draws 1000 --csv > draws.csv
   provi predict wells.fit new.csv --data wells.csv
   provi predict wells.fit new.csv --draws 1000 --exact --data wells.csv
-  provi predict clinics.fit new.csv --new-levels population";
+  provi predict clinics.fit new.csv --new-levels population
+  provi predict lung.fit new.csv --time 365";
 
 #[derive(Debug, Group)]
 #[command(after_help = HELP)]
@@ -67,6 +70,9 @@ pub(crate) struct PredictArgs {
     /// What to do with rows that have missing values [default: error]
     #[arg(long)]
     missing: Option<MissingName>,
+    /// For times to an event: the probability that it comes after this time
+    #[arg(long, value_name = "T", conflicts_with = "draws", allow_negative_numbers = true)]
+    time: Option<f64>,
     /// Draw N responses for each row instead
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     draws: Option<u32>,
@@ -134,7 +140,10 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         Some(_) => fit.new_data_with_trials(&table, new_levels, missing)?,
         None => fit.new_data(&table, new_levels, missing)?,
     };
-    let predictions = new.predict(args.level)?;
+    let predictions = match args.time {
+        Some(time) => new.survival(time, args.level)?,
+        None => new.predict(args.level)?,
+    };
     let errors = new.mean_errors()?;
     let tv = record.certificate.as_ref().and_then(|c| c.tv.bound());
     let seed = Seed(args.seed);
@@ -270,7 +279,8 @@ fn table_of(
     let family = new.family;
     let what = match family {
         Family::Poisson => "rate",
-        _ if family.has_probabilities() => "probability",
+        _ if args.time.is_some() || family.has_probabilities() => "probability",
+        Family::Weibull { .. } | Family::ExponentialTime { .. } => "mean time",
         _ => "mean",
     };
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
@@ -280,10 +290,7 @@ fn table_of(
     heading.extend([(low.as_str(), Side::Right), (high.as_str(), Side::Right)]);
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
-    let number = |x: f64| match family.has_probabilities() {
-        false => plain(x),
-        true => format!("{x:.4}"),
-    };
+    let number = |x: f64| if what == "probability" { format!("{x:.4}") } else { plain(x) };
     for (i, (p, line)) in predictions.iter().zip(&new.lines).take(MOST_ROWS).enumerate() {
         let mut row = vec![line.to_string(), number(p.mean)];
         row.extend(errors.map(|errors| bound(errors[i], 2)));

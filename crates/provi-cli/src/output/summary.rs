@@ -23,6 +23,7 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
     let chosen = match (model.family_chosen, model.family.as_str(), &model.success) {
         (true, "bernoulli", _) => ", as the response is binary",
         (true, "binomial", _) => ", as the response has trials",
+        (true, "weibull", _) => ", as the response is a time",
         _ => "",
     };
     let success = model.success.as_ref().map_or(String::new(), |level| format!("; `{level}` counts as 1"));
@@ -42,8 +43,8 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
         rows => format!("; {} with missing values left out", counted(rows as u64, "row")),
     };
     let (family, title) = match model.kind {
-        Kind::Formula => (family(&model.family), formula(&model.formula)),
-        Kind::Matrix => (format!("{}, of matrices", family(&model.family)), formula(model.title())),
+        Kind::Formula => (family(model), formula(&model.formula)),
+        Kind::Matrix => (format!("{}, of matrices", family(model)), formula(model.title())),
         kind => (kind.name().to_owned(), formula(model.title())),
     };
     // A black box may have no rows.
@@ -75,12 +76,16 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
     text
 }
 
-fn family(name: &str) -> String {
+fn family(model: &ModelRecord) -> String {
+    let name = model.family.as_str();
+    if let Some(unit) = model.time_unit {
+        return format!("{name} (log hazard, unit of time {unit})");
+    }
     match name {
         "bernoulli" => "bernoulli (logistic regression)".to_owned(),
         "binomial" => "binomial (logit link)".to_owned(),
         "cloglog" => "cloglog (complementary log-log link)".to_owned(),
-        "poisson" | "gamma" | "exponential" => format!("{name} (log link)"),
+        "poisson" | "negbinomial" | "gamma" | "exponential" => format!("{name} (log link)"),
         other => other.to_owned(),
     }
 }

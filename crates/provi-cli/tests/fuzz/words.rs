@@ -119,6 +119,8 @@ const FAMILIES: &[&str] = &[
     "poisson",
     "gaussian",
     "gamma",
+    "weibull",
+    "negbinomial",
     "exponential",
     "cloglog",
     REST,
@@ -324,6 +326,7 @@ fn predict(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 3, "--level", NUMBERS);
     option(words, chance, 3, "--new-levels", &["refuse", "population", REST, "guess"]);
     option(words, chance, 4, "--missing", &["drop", "error"]);
+    option(words, chance, 6, "--time", NUMBERS);
     option(words, chance, 3, "--draws", &["1", "3", "1000", REST, "0", "-1", "1e9", "4294967296"]);
     flag(words, chance, 5, "--exact");
     option(words, chance, 4, "--data", &["study.csv", REST, "good.csv", "nowhere.csv"]);

@@ -30,6 +30,7 @@ from ._certificate import (
     Trust,
     TrustWarning,
 )
+from ._compare import Compared, Comparison, compare
 from ._fit import Fit, Variable
 from ._effects import Effects
 from ._loo import Loo
@@ -49,8 +50,10 @@ from ._model import (
     hierarchical_logistic,
     linear,
     logistic,
+    negative_binomial,
     poisson,
     probit,
+    weibull,
 )
 from ._numpyro import from_numpyro
 from ._provi import __version__
@@ -63,6 +66,8 @@ from ._torch import from_torch
 __all__ = [
     "CFunction",
     "Certificate",
+    "Compared",
+    "Comparison",
     "Estimates",
     "FamilyGap",
     "FiniteSum",
@@ -90,6 +95,7 @@ __all__ = [
     "black_box",
     "certify",
     "cloglog",
+    "compare",
     "exponential",
     "fit",
     "fit_formula",
@@ -104,6 +110,8 @@ __all__ = [
     "linear",
     "load",
     "logistic",
+    "negative_binomial",
     "poisson",
     "probit",
+    "weibull",
 ]

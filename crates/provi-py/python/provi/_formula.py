@@ -38,19 +38,26 @@ class FormulaFit(Fit):
         return self._rows([self.functional(text, level) for text in asked], asked)
 
     def predict(
-        self, data: Any, *, level: Optional[float] = None, new_groups: bool = False, drop_missing: bool = False
+        self,
+        data: Any,
+        *,
+        level: Optional[float] = None,
+        time: Optional[float] = None,
+        new_groups: bool = False,
+        drop_missing: bool = False,
     ) -> Table:
         """The mean response of each row of new data, averaged over the answer, with the interval of that mean.
 
         For a gaussian model the column ``mean_error`` bounds the error of each mean.
 
+        time: for a fit of ``surv(time, event)``, the probability that the event of a row comes after this time, instead of its mean time.
         new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
             instead of refused.
         drop_missing: rows with missing values are left out, instead of refused; the table's index says which rows are left, the
             first being 1.
         """
         rows = _columns.source(data)
-        columns, index, error = _provi.predict_table(self._core, rows, level, new_groups, drop_missing)
+        columns, index, error = _provi.predict_table(self._core, rows, (level, time), new_groups, drop_missing)
         footer = "" if error is None else f"each probability is within {bound_text(error, 2)} of the posterior's own"
         if "mean_error" in columns:
             footer = "each mean is within its mean_error of the posterior's own"

@@ -359,7 +359,7 @@ def linear(
     array([ 0.5, -0.5])
     """
     data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
-    return Model(_provi.Model.linear(data, noise_sd, noise_prior, scales))
+    return Model(_provi.Model.noisy("linear", data, (noise_sd, noise_prior, scales)))
 
 
 @_documented
@@ -481,7 +481,76 @@ def gamma(
     True
     """
     data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
-    return Model(_provi.Model.gamma(data, noise_sd, noise_prior, scales))
+    return Model(_provi.Model.noisy("gamma", data, (noise_sd, noise_prior, scales)))
+
+
+@_documented
+def negative_binomial(
+    X: Any,
+    y: Any,
+    *,
+    noise_sd: Optional[float] = None,
+    noise_prior: Optional[str] = None,
+    scales: Optional[str] = None,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Regression of counts whose rates vary, with log link: the mean m is the exponential of the linear predictor, and the variance is
+    ``m + (noise_sd * m)**2``. The shape of the rates, ``theta`` in R, is ``1 / noise_sd**2``.
+
+    noise_sd: the standard deviation of a rate relative to its mean; without it, it is unknown: see ``scales``.
+    noise_prior: the prior of an unknown noise, such as ``"exponential(1)"``; by default ``half_t(3, 1)``.
+    scales: what happens to an unknown noise: ``"integrate"``, the default, or ``"maximise"``, as in :func:`linear`.
+    {shared}
+    >>> import numpy as np, provi
+    >>> model = provi.negative_binomial(np.ones((4, 1)), [0, 3, 1, 9], noise_sd=0.8, prior_scale=1.0)
+    >>> model.fit(progress=False).certificate.proves_gap(1e-9)
+    True
+    """
+    data = _arguments(X, y, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    return Model(_provi.Model.noisy("negative_binomial", data, (noise_sd, noise_prior, scales)))
+
+
+@_documented
+def weibull(
+    X: Any,
+    time: Any,
+    event: Any = None,
+    *,
+    time_unit: Optional[float] = None,
+    noise_sd: Optional[float] = None,
+    noise_prior: Optional[str] = None,
+    scales: Optional[str] = None,
+    intercept: bool = False,
+    prior_scale: Any = None,
+    prior_mean: Any = None,
+    prior_cov: Any = None,
+    weights: Any = None,
+    offset: Any = None,
+    names: Optional[Sequence[str]] = None,
+) -> Model:
+    """Regression of times to an event, some of them censored, with a log-linear hazard: a time exceeds t with probability
+    ``exp(-(t / time_unit)**(1 / noise_sd) * exp(s))``, s being the linear predictor. A coefficient is the logarithm of a ratio of hazards.
+
+    event: 1 where the event was seen at that time, 0 where the row was censored: its event comes later. By default all were seen.
+    time_unit: the time at which the exponential of s is the cumulative hazard; by default the mean time, to two digits.
+    noise_sd: the scale of the logarithm of the time; without it, it is unknown: see ``scales``. With 1, times are exponential.
+    noise_prior: the prior of an unknown noise, such as ``"exponential(1)"``; by default ``half_t(3, 1)``.
+    scales: what happens to an unknown noise: ``"integrate"``, the default, or ``"maximise"``, as in :func:`linear`.
+    {shared}
+    >>> import numpy as np, provi
+    >>> model = provi.weibull(np.ones((4, 1)), [3.0, 8.0, 5.0, 9.0], [1, 1, 0, 0], noise_sd=0.7, prior_scale=1.0)
+    >>> model.fit(progress=False).certificate.proves_gap(1e-9)
+    True
+    """
+    data = _arguments(X, time, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
+    seen = None if event is None else _data.vector(event, "event")
+    return Model(_provi.Model.weibull(data, seen, time_unit, (noise_sd, noise_prior, scales)))
 
 
 @_documented

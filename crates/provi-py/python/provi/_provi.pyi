@@ -9,15 +9,14 @@ __version__: str
 
 _Floats = NDArray[np.float64]
 _Side = Union[float, _Floats, None]
+_Noise = tuple[Optional[float], Optional[str], Optional[str]]
 _Asked = tuple[str, tuple[float, float], tuple[Optional[int], Optional[int]]]
 
 class Model:
     """A model, ready to be fitted."""
 
     @staticmethod
-    def linear(
-        data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
-    ) -> Model: ...
+    def noisy(kind: str, data: dict[str, Any], noise: _Noise) -> Model: ...
     @staticmethod
     def logistic(data: dict[str, Any]) -> Model: ...
     @staticmethod
@@ -27,8 +26,11 @@ class Model:
     @staticmethod
     def poisson(data: dict[str, Any]) -> Model: ...
     @staticmethod
-    def gamma(
-        data: dict[str, Any], noise_sd: Optional[float], noise_prior: Optional[str], scales: Optional[str]
+    def weibull(
+        data: dict[str, Any],
+        event: Optional[_Floats],
+        unit: Optional[float],
+        noise: _Noise,
     ) -> Model: ...
     @staticmethod
     def exponential(data: dict[str, Any]) -> Model: ...
@@ -112,6 +114,8 @@ class Answer:
     def save(self, dir: Any, force: bool, constrained: Optional[str]) -> Any: ...
     @staticmethod
     def load(path: Any) -> Answer: ...
+    @staticmethod
+    def compare(fits: list[tuple[str, Answer]], force: bool) -> str: ...
     def state(self) -> tuple[str, bytes]: ...
     @staticmethod
     def restore(record: str, parameters: bytes) -> Answer: ...
@@ -160,7 +164,11 @@ def loo_of_table(answer: Answer, source: Any, asked: dict[str, Any]) -> tuple[st
 def likelihoods_of_model(model: Model, points: _Floats, noise: Optional[_Floats]) -> _Floats: ...
 def likelihoods_of_table(answer: Answer, source: Any, points: _Floats, noise: Optional[_Floats]) -> _Floats: ...
 def predict_table(
-    answer: Answer, source: Any, level: Optional[float], new_groups: bool, drop_missing: bool
+    answer: Answer,
+    source: Any,
+    level_and_time: tuple[Optional[float], Optional[float]],
+    new_groups: bool,
+    drop_missing: bool,
 ) -> tuple[dict[str, _Floats], list[int], Optional[float]]: ...
 def predict(
     answer: Answer, rows: Any, intercept: bool, level: Optional[float], observed: bool

@@ -95,6 +95,10 @@ pub enum Purpose {
     SomeWeight,
     /// An exposure.
     Exposure,
+    /// The time of an event or of a censored row.
+    Time,
+    /// Whether the event was seen.
+    Event,
 }
 
 impl Purpose {
@@ -105,6 +109,8 @@ impl Purpose {
             Self::Trials => "trials",
             Self::Weights | Self::SomeWeight => "weights",
             Self::Exposure => "exposure",
+            Self::Time => "time",
+            Self::Event => "event",
         }
     }
 
@@ -115,6 +121,8 @@ impl Purpose {
             Self::Weights => "a number from 0 up",
             Self::SomeWeight => "positive in some row, and is so in none",
             Self::Exposure => "a positive number, since its logarithm is taken",
+            Self::Time => "a time above 0: leave out rows that were not watched, or start the clock earlier",
+            Self::Event => "1 where the event was seen or 0 where the row was censored",
         }
     }
 }
@@ -157,7 +165,7 @@ impl fmt::Display for Misplaced {
             Self::Power => "`^` of a column is arithmetic and stands in `I(..)`, as in `I(x^2)`; of terms, it needs parentheses: `(a + b)^2`",
             Self::Comparison => "a comparison stands in `I(..)`, as in `I(x > 3)`; it is 1 where it holds and 0 elsewhere",
             Self::Text => "text is compared with a column by itself, as in `I(town == \"Bern\")` or `I(town %in% c(\"Bern\", \"Basel\"))`, or lists levels: `factor(x, levels = c(\"low\", \"high\"))`; a list holds texts or numbers, not both",
-            Self::Response => "the response is a column, arithmetic in `I(..)` or a function such as `log(y)`, `cbind(successes, failures)`, or `k | trials(n)`",
+            Self::Response => "the response is a column, arithmetic in `I(..)` or a function such as `log(y)`, `cbind(successes, failures)`, `k | trials(n)`, or `surv(time, event)`",
         })
     }
 }

@@ -38,6 +38,9 @@ impl Display for Response {
             Self::Trials { successes, trials: Trials::Number(count) } => {
                 write!(f, "{} | trials({})", Quoted(successes), Short(*count))
             }
+            Self::Survival { time, event } => {
+                write!(f, "surv({}, {})", Quoted(time), Quoted(event))
+            }
         }
     }
 }

@@ -130,6 +130,8 @@ impl Parser {
             }
         } else if name == "cbind" {
             self.counts()?
+        } else if name == "surv" || name == "Surv" {
+            self.survival()?
         } else {
             match self.call()? {
                 Factor::Column(column) => Response::Value(Expression::Column(column)),
@@ -168,6 +170,25 @@ impl Parser {
         let failures = self.column()?;
         self.close()?;
         Ok(Response::Counts { successes, failures })
+    }
+
+    /// `(time, event)` after `surv`.
+    fn survival(&mut self) -> Result<Response> {
+        self.next();
+        self.next();
+        let time = self.column()?;
+        if self.word(0).node != Token::Comma {
+            return Err(self.refuse(
+                "`,` and the column of events: 1 where the event was seen, 0 where the row was censored",
+            ));
+        }
+        self.next();
+        let event = self.column()?;
+        if self.word(0).node == Token::Comma {
+            return Err(self.refuse("`)`: times are censored on the right only, and neither intervals nor late entries are known here"));
+        }
+        self.close()?;
+        Ok(Response::Survival { time, event })
     }
 
     /// `| trials(n)` after a column.

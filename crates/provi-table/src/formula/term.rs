@@ -22,6 +22,13 @@ pub enum Response {
         /// The number of trials.
         trials: Trials,
     },
+    /// `surv(time, event)`: times to an event, which may be censored on the right.
+    Survival {
+        /// Column of the times.
+        time: String,
+        /// Column that is 1 where the event was seen and 0 where the row was censored.
+        event: String,
+    },
 }
 
 /// The number of trials of a binomial response.
@@ -106,6 +113,10 @@ impl Response {
                 see(failures);
             }
             Self::Trials { successes, .. } => see(successes),
+            Self::Survival { time, event } => {
+                see(time);
+                see(event);
+            }
         }
     }
 

@@ -7,10 +7,11 @@ use crate::{
     formula::{Expression, Formula, Response, Trials},
 };
 
-/// Response values, with the numbers of trials if they count successes.
+/// Response values, with the numbers of trials if they count successes, and the events if they are times.
 pub(crate) struct Outcomes {
     pub(crate) values: Vec<f64>,
     pub(crate) trials: Option<Vec<f64>>,
+    pub(crate) events: Option<Vec<f64>>,
 }
 
 /// How response, trials and weights are read from rows.
@@ -28,7 +29,7 @@ impl Formula {
         match self.response() {
             Response::Counts { successes, failures } => vec![successes, failures],
             Response::Trials { trials: Trials::Column(name), .. } => vec![name],
-            Response::Value(_) | Response::Trials { .. } => Vec::new(),
+            Response::Value(_) | Response::Trials { .. } | Response::Survival { .. } => Vec::new(),
         }
     }
 }
@@ -72,13 +73,13 @@ impl Reading<'_> {
                     (Expression::Column(name), Some(levels)) => self.indicator(view, name, levels)?,
                     _ => view.evaluate(x).map_err(|error| self.formula.point(error, x))?,
                 };
-                Ok(Outcomes { values, trials: None })
+                Ok(Outcomes { values, trials: None, events: None })
             }
             Response::Counts { successes, failures } => {
                 let values = self.counts(view, successes, Purpose::Successes)?;
                 let failures = self.counts(view, failures, Purpose::Failures)?;
                 let trials = values.iter().zip(failures).map(|(s, f)| s + f).collect();
-                Ok(Outcomes { values, trials: Some(trials) })
+                Ok(Outcomes { values, trials: Some(trials), events: None })
             }
             Response::Trials { successes, trials } => {
                 let values = self.counts(view, successes, Purpose::Successes)?;
@@ -92,7 +93,13 @@ impl Reading<'_> {
                         return Err(self.out_of_range(view, purpose, successes, i, values[i]));
                     }
                 }
-                Ok(Outcomes { values, trials: Some(trials) })
+                Ok(Outcomes { values, trials: Some(trials), events: None })
+            }
+            Response::Survival { time, event } => {
+                let values = self.checked(view, time, Purpose::Time, |t| t > 0.0)?;
+                let is = |x: f64, label: f64| (x - label).abs() <= 0.0;
+                let events = self.checked(view, event, Purpose::Event, |x| is(x, 0.0) || is(x, 1.0))?;
+                Ok(Outcomes { values, trials: None, events: Some(events) })
             }
         }
     }
@@ -100,7 +107,7 @@ impl Reading<'_> {
     /// The trials alone, without the successes; `None` for a response without trials.
     pub(crate) fn trials(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
         Ok(match self.formula.response() {
-            Response::Value(_) => None,
+            Response::Value(_) | Response::Survival { .. } => None,
             Response::Counts { successes, failures } => {
                 let successes = self.counts(view, successes, Purpose::Successes)?;
                 let failures = self.counts(view, failures, Purpose::Failures)?;
@@ -121,9 +128,19 @@ impl Reading<'_> {
 
     /// Whole numbers of at least 0.
     fn counts(&self, view: View<'_>, column: &str, purpose: Purpose) -> Result<Vec<f64>> {
+        self.checked(view, column, purpose, |value| value >= 0.0 && value.fract().abs() <= 0.0)
+    }
+
+    /// Numbers of which each is as its purpose needs it.
+    fn checked(
+        &self,
+        view: View<'_>,
+        column: &str,
+        purpose: Purpose,
+        is_right: impl Fn(f64) -> bool,
+    ) -> Result<Vec<f64>> {
         let values = view.numbers(column).map_err(|error| error.at(self.formula.place_of(column)))?;
-        let wrong = |value: &f64| *value < 0.0 || value.fract().abs() > 0.0;
-        match values.iter().position(wrong) {
+        match values.iter().position(|value| !is_right(*value)) {
             Some(i) => Err(self.out_of_range(view, purpose, column, i, values[i])),
             None => Ok(values),
         }

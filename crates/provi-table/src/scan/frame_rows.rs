@@ -16,6 +16,8 @@ pub struct FrameRows {
     pub response: Vec<f64>,
     /// The number of trials of each row, for a binomial response.
     pub trials: Option<Vec<f64>>,
+    /// For a response of times: 1 where the event was seen, 0 where the row was censored.
+    pub events: Option<Vec<f64>>,
     /// The weight of each row.
     pub weights: Option<Vec<f64>>,
     /// What is added to the linear predictor of each row.
@@ -82,6 +84,7 @@ impl Scan {
             design,
             response: outcomes.values,
             trials: outcomes.trials,
+            events: outcomes.events,
             weights: reading.weights(view)?,
             offsets: self.recipe.offsets(view).map_err(|error| self.parsed.point_column(error))?,
             lines: view.lines(),

@@ -3,10 +3,9 @@
 //!
 //! With η the logarithms of the free scales, the profile of the negative ELBO is
 //! ```text
-//! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = Σ_n w_n c(σ) − Σ_n w_n E_q D_n/σ²
+//! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = E_q ∂V/∂log σ
 //! ```
-//! at the best q. D_n is the deviance of a row at σ = 1: (y_n − s_n)² with c = 1 for the gaussian family, 2(s_n + y_ne^{−s_n} − 1 − log y_n)
-//! with c = 2α(log α − ψ(α)), α = 1/σ², for the gamma family. Coefficients of several sets may be correlated; then η holds coordinates of their correlations too. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
+//! at the best q: Σ_n w_n(1 − E_q(y_n − s_n)²/σ²) for the gaussian family. Coefficients of several sets may be correlated; then η holds coordinates of their correlations too. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
 //! bounds the log evidence at η from below, so its maximum is type-II maximum likelihood with that bound. Everything
 //! certified at that maximum is conditional on the η found: the posterior contains no uncertainty about a scale.
 
@@ -41,7 +40,7 @@ pub use prior::ScalePrior;
 pub struct FreeScales {
     /// Sets of coefficients that share one prior deviation, each with a first guess of it.
     pub shared: Vec<(Vec<usize>, f64)>,
-    /// A first guess of the noise deviation, if that of a gaussian or a gamma model is free.
+    /// A first guess of the noise deviation, if the family has one and it is free.
     pub noise_sd: Option<f64>,
     /// Places in `shared` of sets whose coefficients are correlated: for every j, the j-th coefficients of these sets have one covariance
     /// matrix, whose correlations are free. No set is in two of these lists.
@@ -72,15 +71,14 @@ pub struct ScaledModel<M = Glm> {
     pub stopped_early: bool,
 }
 
-/// How near to the maximum the search goes, in nats.
+/// How near to the maximum the search goes, in nats, if no more is allowed.
 const NATS: f64 = 1e-9;
-/// A maximum counts as interior if it is this many nats above the ELBO near zero: a hundred times what the search
-/// may miss.
-const INTERIOR: f64 = 1e-7;
+/// A maximum counts as interior if it is above the ELBO near zero by this many times what the search may miss.
+const INTERIOR: f64 = 100.0;
 /// "Near zero" for a scale: this share of the scale found.
 const NEAR_ZERO: f64 = 1e-3;
-/// The gap of each inner solution, well below the differences that the search compares.
-const INNER_GOAL: f64 = 1e-11;
+/// The gap of each inner solution, as a share of how near the search goes: well below the differences that it compares.
+const INNER_SHARE: f64 = 0.01;
 /// Normal equations are used if they prove a KL below this, in nats.
 const EXACT: f64 = 1e-10;
 /// No scale moves farther than this factor from its guess.
@@ -213,11 +211,18 @@ impl FreeScales {
     /// # Ok::<(), provi::Error>(())
     /// ```
     pub fn maximise<M: LinearPredictor>(&self, model: &M) -> Result<ScaledModel<M>> {
+        self.maximise_to(model, 0.0)
+    }
+
+    /// As [`FreeScales::maximise`], up to that many nats: a rough maximum will do where another search begins.
+    pub fn maximise_to<M: LinearPredictor>(&self, model: &M, nats: f64) -> Result<ScaledModel<M>> {
+        let missed = nats.max(NATS);
         let start = self.start()?;
         let equations = self.equations(model, &start)?;
-        let profile = Profile::new(self, model, equations.as_ref(), &start);
+        let profile =
+            Profile { goal: INNER_SHARE * missed, ..Profile::new(self, model, equations.as_ref(), &start) };
         let found = stop::phase("the search for the scales", || {
-            let (best, evaluations) = profile.maximum()?;
+            let (best, evaluations) = profile.maximum(nats)?;
             let (gaussian, neg_elbo) = profile.best_at(&best)?;
             Ok(Found { eta: best, gaussian, neg_elbo, evaluations: evaluations + 1, stopped_early: false })
         });
@@ -235,7 +240,11 @@ impl FreeScales {
             let left: f64 = coefficients.iter().map(|&i| gaussian.deviation(i).powi(2) / prior).sum();
             let suspect = left > 0.98 * coefficients.len() as f64;
             // After a stop nothing more is tested.
-            vanishing.push(suspect && !stopped_early && profile.is_no_worse_near_zero(&best, b, neg_elbo)?);
+            vanishing.push(
+                suspect
+                    && !stopped_early
+                    && profile.is_no_worse_near_zero(&best, b, neg_elbo + INTERIOR * missed)?,
+            );
         }
         Ok(ScaledModel {
             vanishing,
@@ -284,7 +293,7 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         start: &'a [f64],
     ) -> Self {
         let (last, best, begun, solved) = Default::default();
-        Self { free, model, equations, start, goal: INNER_GOAL, last, best, begun, solved }
+        Self { free, model, equations, start, goal: INNER_SHARE * NATS, last, best, begun, solved }
     }
 
     /// The first guesses of the scales, with an approximate mode.
@@ -310,27 +319,26 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
     }
 
     /// Where the ELBO is largest, and how many models were solved to find it.
-    fn maximum(&self) -> Result<(Vec<f64>, u64)> {
+    fn maximum(&self, nats: f64) -> Result<(Vec<f64>, u64)> {
         if let &[start] = self.start {
             let slope = |x: f64| {
                 let mut gradient = [0.0];
                 self.log_density(&[x], &mut gradient).map(|_| gradient[0])
             };
             let range = if self.free.noise_sd.is_some() { NOISE_RANGE } else { RANGE };
-            let (found, evaluations) = one::climb(start, range.ln(), &slope)?;
+            let (found, evaluations) = one::climb(start, range.ln(), nats, &slope)?;
             return Ok((vec![found], evaluations));
         }
-        let best = climb(self, self.start, NATS, &mut Path::default())?;
+        let best = climb(self, self.start, nats.max(NATS), &mut Path::default())?;
         Ok((best.point, best.evaluations))
     }
 
-    /// Whether the ELBO with scale `b` near zero is at least as large as at the best scales; then there is no
-    /// interior maximum.
+    /// Whether the negative ELBO with scale `b` near zero is no larger than this; then there is no interior maximum.
     fn is_no_worse_near_zero(&self, best: &[f64], b: usize, neg_elbo: f64) -> Result<bool> {
         let mut eta = best.to_vec();
         eta[b] += NEAR_ZERO.ln();
         match self.best_at(&eta) {
-            Ok((_, there)) => Ok(there <= neg_elbo + INTERIOR),
+            Ok((_, there)) => Ok(there <= neg_elbo),
             Err(error) if error.is_of_the_data() => Err(error),
             // Not tested.
             Err(Error::Stopped { .. }) => Ok(false),
@@ -354,15 +362,16 @@ impl<'a, M: LinearPredictor> Profile<'a, M> {
         }
     }
 
-    /// Σ w_n and Σ w_n E_q D_n at the best q.
-    fn expected_squares(&self, eta: &[f64], q: &AnyGaussian) -> Result<(f64, f64)> {
-        match self.equations {
-            Some(equations) => {
+    /// ∂F/∂log σ at the best q.
+    fn noise_slope(&self, eta: &[f64], q: &AnyGaussian) -> Result<f64> {
+        match (self.equations, self.free.noise_at(eta)) {
+            (Some(equations), Some(sd)) => {
                 let q = &*q.to_dense()?;
                 let prior = self.free.prior_at(self.model.prior(), self.model.dim(), eta)?;
-                Ok(equations.expected_squares(q, &prior, self.free.noise_at(eta)))
+                let (weight, squares) = equations.expected_squares(q, &prior, Some(sd));
+                Ok(weight - squares / (sd * sd))
             }
-            None => self.model.expected_squares(q),
+            _ => self.at(eta)?.noise_slope(q),
         }
     }
 
@@ -393,9 +402,8 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
         }
         if self.free.noise_sd.is_some() {
             let b = self.free.shared.len();
-            let (weight, squares) = self.expected_squares(eta, &q)?;
+            gradient[b] = -self.noise_slope(eta, &q)?;
             stop::check()?;
-            gradient[b] = squares / (2.0 * eta[b]).exp() - weight * self.model.squares_at_best(eta[b].exp());
         }
         let mut place = self.free.scales();
         for (sets, x) in self.free.blocks(eta) {

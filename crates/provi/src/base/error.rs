@@ -132,6 +132,12 @@ pub enum Error {
         /// The model family.
         family: &'static str,
     },
+    /// Events for a family whose responses are not times.
+    #[error("family {family} has no times to an event; use weibull or exponential")]
+    NoEvents {
+        /// The model family.
+        family: &'static str,
+    },
     /// A noise deviation was to be chosen for a family that has none.
     #[error("family {family} has no noise deviation to choose")]
     NoNoise {

@@ -6,11 +6,13 @@
 
 pub(crate) mod chi_square;
 mod digamma;
+mod incomplete_beta;
 mod incomplete_gamma;
 
 #[cfg(any(test, feature = "autodiff"))]
 pub(crate) use digamma::digamma;
 pub(crate) use digamma::log_minus_digamma;
+pub(crate) use incomplete_beta::beta_lower;
 pub(crate) use incomplete_gamma::{gamma_from, gamma_upper, ln_gamma_rest, ln_poisson};
 
 /// log Σ e^x; −∞ for an empty list.

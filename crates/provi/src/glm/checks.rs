@@ -2,6 +2,11 @@
 //!
 //! Replicated responses are drawn at the rows of the data, each with its own z ~ q. No statement here is a bound: a
 //! failed check says that the model is wrong; a passed check says nothing.
+//!
+//! Times to an event are compared as Kaplan and Meier estimate their distribution: as if nothing had been censored before the last time, where
+//! data and replicates are cut. That estimate needs censoring that does not depend on the predictors.
+
+mod kaplan_meier;
 
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -28,7 +33,8 @@ pub struct Checks {
     pub histogram: Vec<Bin>,
     /// Observed frequencies against predicted probabilities, for binary responses and successes among trials.
     pub calibration: Vec<CalibrationBin>,
-    /// (fitted mean, Pearson residual), for the other families.
+    /// (fitted mean, Pearson residual), for the other families; for times to an event (fitted cumulative hazard H, martingale residual
+    /// δ − H).
     pub residuals: Vec<(f64, f64)>,
     /// Summaries of the data, compared with those of replicated data.
     pub statistics: Vec<Statistic>,
@@ -116,16 +122,31 @@ impl Checks {
         let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();
         let take = |values: &[f64]| -> Vec<f64> { chosen.iter().map(|&n| values[n]).collect() };
         let design = model.design().select(&chosen)?;
-        let (offsets, trials) = (model.rows.offsets.as_deref().map(take), model.rows.trials().map(take));
+        let (offsets, trials) = (model.rows.given_offsets().map(take), model.rows.trials().map(take));
         let rows = Rows { offsets: offsets.as_deref(), trials: trials.as_deref(), ..Rows::new(&design) };
         let family = model.family();
         let of_row = |n: usize| trials.as_ref().map_or(1.0, |t| t[n]);
         let seen: Vec<f64> =
-            chosen.iter().enumerate().map(|(i, &n)| model.rows.response[n] * of_row(i)).collect();
-        let predicted: Vec<f64> = predict(family, q, &rows, 0.95)?.iter().map(|p| p.mean).collect();
-        let replicated = match noise {
+            chosen.iter().enumerate().map(|(i, &n)| model.rows.observed(n) * of_row(i)).collect();
+        let is_time = family.time_unit().is_some();
+        // The cumulative hazard of a time is the mean of the count that its row is coded as.
+        let coded = model.rows.offsets.as_deref().map(take);
+        let (law, at) = match is_time {
+            true => (Family::Poisson, Rows { offsets: coded.as_deref(), ..Rows::new(&design) }),
+            false => (family, rows),
+        };
+        let predicted: Vec<f64> = predict(law, q, &at, 0.95)?.iter().map(|p| p.mean).collect();
+        let mut replicated = match noise {
             [] => responses_at(family, points, &rows, 0, seed)?,
             noise => responses_with_noise(family, points, noise, &rows, 0, seed)?,
+        };
+        let events: Vec<bool> = chosen.iter().map(|&n| model.rows.is_event(n)).collect();
+        let seen = if is_time {
+            let last = seen.iter().copied().fold(0.0, f64::max);
+            replicated.iter_mut().for_each(|t| *t = t.min(last));
+            kaplan_meier::uncensored(&seen, &events)
+        } else {
+            seen
         };
         let replicates: Vec<&[f64]> = replicated.chunks_exact(count).collect();
 
@@ -137,17 +158,29 @@ impl Checks {
                 Family::Gaussian { noise_sd } => noise_sd,
                 Family::Gamma { noise_sd } => noise_sd * mean,
                 Family::Exponential => mean,
+                Family::NegativeBinomial { noise_sd } => (mean + (noise_sd * mean).powi(2)).sqrt(),
                 _ => mean.sqrt(),
             };
-            (mean, (seen[n] - mean) / sd)
+            match is_time {
+                // For an event, H is exponential with mean 1: divided by √H it would have no variance.
+                true => (mean, f64::from(u8::from(events[n])) - mean),
+                false => (mean, (seen[n] - mean) / sd),
+            }
         };
-        let whole = !matches!(family, Family::Gaussian { .. } | Family::Gamma { .. } | Family::Exponential);
+        let whole = match family {
+            Family::Gaussian { .. } | Family::Gamma { .. } | Family::Exponential => false,
+            _ => !is_time,
+        };
         Ok(Self {
             rows: count,
             histogram: if binary { Vec::new() } else { histogram(&seen, &replicates, whole) },
             calibration: if shares { calibration(&predicted, &seen, of_row) } else { Vec::new() },
             residuals: if shares { Vec::new() } else { (0..count).map(residual).collect() },
-            statistics: statistics(&seen, &replicates, whole, binary),
+            statistics: if is_time {
+                kaplan_meier::statistics(&seen, &replicates)
+            } else {
+                statistics(&seen, &replicates, whole, binary)
+            },
         })
     }
 }
@@ -237,12 +270,13 @@ fn statistics(seen: &[f64], replicates: &[&[f64]], whole: bool, binary: bool) ->
     if whole && !binary {
         all.push(("share of zeros", &zeros));
     }
-    let row = |(name, f): (&str, Summary<'_>)| Statistic {
-        name: name.to_owned(),
-        observed: f(seen),
-        replicated: quantiles(replicates.iter().map(|y| f(y)).collect()),
-    };
-    all.into_iter().map(row).collect()
+    all.into_iter().map(|(name, f)| statistic(name, seen, replicates, f)).collect()
+}
+
+/// A summary of the data beside that of each replicate.
+fn statistic(name: &str, seen: &[f64], replicates: &[&[f64]], f: Summary<'_>) -> Statistic {
+    let replicated = quantiles(replicates.iter().map(|y| f(y)).collect());
+    Statistic { name: name.to_owned(), observed: f(seen), replicated }
 }
 
 /// 2.5%, median and 97.5%.
@@ -309,6 +343,9 @@ mod tests {
             Family::Poisson,
             Family::Gamma { noise_sd: 0.6 },
             Family::Exponential,
+            Family::Weibull { noise_sd: 0.6, unit: 3.0 },
+            Family::ExponentialTime { unit: 2.0 },
+            Family::NegativeBinomial { noise_sd: 0.7 },
         ] {
             let (model, q) = fitted(family);
             let checks = Checks::new(&model, &q, Seed(1)).unwrap();

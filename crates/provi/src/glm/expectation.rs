@@ -8,6 +8,7 @@
 //! and ∇_C l = proj(E∇²V · C). Here φ_n is the potential of row n, w_n its weight, o_n its offset, and N(ν, Λ⁻¹)
 //! the prior. So f and ∇f cost a few passes over the data and have no noise.
 
+mod noise;
 mod pass;
 pub(in crate::glm) mod quadrature;
 mod tail;
@@ -36,7 +37,8 @@ mod tests {
         let mut entries = vec![0.0; 60];
         provi_kernels::normals(8, 0, 0, &mut entries);
         let design = Design::dense(20, 3, &entries).unwrap();
-        let least = if family.gamma_shape().is_some() { 0.5 } else { 0.0 };
+        let positive = family.gamma_shape().or(family.hazard_shape()).is_some();
+        let least = if positive { 0.5 } else { 0.0 };
         let y: Vec<f64> = (0..20).map(|n| least + f64::from(n % 2)).collect();
         let model = Glm::new(family, design, &y, Prior::precisions(&[1.0, 2.0, 0.5]).unwrap()).unwrap();
         let model = model.with_weights(&[0.7; 20]).unwrap().with_offsets(&[0.2; 20]).unwrap();
@@ -44,7 +46,7 @@ mod tests {
         (model, q)
     }
 
-    const ALL: [Family; 7] = [
+    const ALL: [Family; 9] = [
         Family::Gaussian { noise_sd: 0.8 },
         Family::Bernoulli,
         Family::Probit,
@@ -52,6 +54,8 @@ mod tests {
         Family::Poisson,
         Family::Gamma { noise_sd: 0.8 },
         Family::Exponential,
+        Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+        Family::NegativeBinomial { noise_sd: 0.7 },
     ];
 
     #[test]

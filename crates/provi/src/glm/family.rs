@@ -17,6 +17,9 @@ use provi_kernels::loss::{self, Slots};
 /// | Poisson (log link) | eˢ − ys + log y! | 0 | none |
 /// | Gamma (log link), α = 1/σ² | α(s + ye⁻ˢ) − α log α + log Γ(α) − (α−1) log y | 0 | none |
 /// | Exponential (log link) | s + ye⁻ˢ | 0 | none |
+/// | Weibull (log hazard), κ = (t/u)^{1/σ} | κeˢ − δs − δ log(κ/σt) | 0 | none |
+/// | Exponential time (log hazard), κ = t/u | κeˢ − δs + δ log u | 0 | none |
+/// | Negative binomial (log link), a trial of y + r, r = 1/σ² | log(1 + eˢ/r) − (y/(y+r)) log(eˢ/r) | 0 | ¼ |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
@@ -44,6 +47,25 @@ pub enum Family {
     },
     /// Positive response with mean and standard deviation eˢ, log link: gamma with σ = 1.
     Exponential,
+    /// Time to an event that may be censored on the right, with P(time > t) = exp(−(t/u)^{1/σ}eˢ): s is the logarithm of a hazard. See
+    /// [`crate::target::Glm::survival`].
+    Weibull {
+        /// σ, the scale of the logarithm of the time; the shape is 1/σ.
+        noise_sd: f64,
+        /// u, the time at which eˢ is the cumulative hazard.
+        unit: f64,
+    },
+    /// The same with σ = 1: the hazard does not change with time.
+    ExponentialTime {
+        /// u, the time at which eˢ is the cumulative hazard.
+        unit: f64,
+    },
+    /// Counts with mean eˢ and variance eˢ + σ²e²ˢ, log link.
+    NegativeBinomial {
+        /// σ, the standard deviation of the rates relative to their mean: a count is Poisson, and its rate has a gamma distribution of shape
+        /// r = 1/σ² and mean eˢ.
+        noise_sd: f64,
+    },
 }
 
 /// A potential φ(s) = κe^{±s} − ℓs, whose expectation under a Gaussian is a formula. Its curvature has no bound.
@@ -94,8 +116,49 @@ impl Family {
             Self::Cloglog => "cloglog",
             Self::Poisson => "poisson",
             Self::Gamma { .. } => "gamma",
-            Self::Exponential => "exponential",
+            Self::Exponential | Self::ExponentialTime { .. } => "exponential",
+            Self::Weibull { .. } => "weibull",
+            Self::NegativeBinomial { .. } => "negbinomial",
         }
+    }
+
+    /// u, if responses are times to an event.
+    pub fn time_unit(self) -> Option<f64> {
+        match self {
+            Self::Weibull { unit, .. } | Self::ExponentialTime { unit } => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// The family of times to an event that has the same name, if there is one, with this unit.
+    pub fn with_time_unit(self, unit: f64) -> Option<Self> {
+        match self {
+            Self::Weibull { noise_sd, .. } => Some(Self::Weibull { noise_sd, unit }),
+            Self::ExponentialTime { .. } | Self::Exponential => Some(Self::ExponentialTime { unit }),
+            _ => None,
+        }
+    }
+
+    /// 1/σ of times to an event.
+    pub(crate) fn hazard_shape(self) -> Option<f64> {
+        match self {
+            Self::Weibull { noise_sd, .. } => Some(1.0 / noise_sd),
+            Self::ExponentialTime { .. } => Some(1.0),
+            _ => None,
+        }
+    }
+
+    /// r = 1/σ² of counts with gamma rates.
+    pub(crate) fn count_shape(self) -> Option<f64> {
+        match self {
+            Self::NegativeBinomial { noise_sd } => Some(1.0 / (noise_sd * noise_sd)),
+            _ => None,
+        }
+    }
+
+    /// Whether what rows hold follows from what was observed and from the noise ([`crate::glm::rows::Rows`]).
+    pub(crate) fn is_recoded(self) -> bool {
+        self.hazard_shape().is_some() || self.count_shape().is_some()
     }
 
     /// Whether the mean of a response, or of one of its trials, is a probability.
@@ -106,7 +169,10 @@ impl Family {
     /// σ, if the family has a noise that may be unknown.
     pub fn noise_sd(self) -> Option<f64> {
         match self {
-            Self::Gaussian { noise_sd } | Self::Gamma { noise_sd } => Some(noise_sd),
+            Self::Gaussian { noise_sd }
+            | Self::Gamma { noise_sd }
+            | Self::Weibull { noise_sd, .. }
+            | Self::NegativeBinomial { noise_sd } => Some(noise_sd),
             _ => None,
         }
     }
@@ -116,6 +182,8 @@ impl Family {
         match self {
             Self::Gaussian { .. } => Some(Self::Gaussian { noise_sd }),
             Self::Gamma { .. } => Some(Self::Gamma { noise_sd }),
+            Self::Weibull { unit, .. } => Some(Self::Weibull { noise_sd, unit }),
+            Self::NegativeBinomial { .. } => Some(Self::NegativeBinomial { noise_sd }),
             _ => None,
         }
     }
@@ -131,16 +199,18 @@ impl Family {
 
     /// The form of φ for a response.
     /// ```text
-    /// poisson  eˢ − ys        gamma  αye⁻ˢ + αs
+    /// poisson  eˢ − ys        gamma  αye⁻ˢ + αs        weibull  eˢ − δs, with the offset (1/σ) log(t/u)
     /// ```
     pub(crate) fn form(self, y: f64) -> Form {
         let gamma = |shape: f64| Form::Rate(Rate { sign: -1.0, factor: shape * y, line: -shape });
         match self {
             Self::Gaussian { noise_sd } => Form::Quadratic { precision: 1.0 / (noise_sd * noise_sd) },
-            Self::Bernoulli | Self::Binomial => Form::Logistic,
+            Self::Bernoulli | Self::Binomial | Self::NegativeBinomial { .. } => Form::Logistic,
             Self::Probit => Form::Probit,
             Self::Cloglog => Form::Cloglog,
-            Self::Poisson => Form::Rate(Rate { sign: 1.0, factor: 1.0, line: y }),
+            Self::Poisson | Self::Weibull { .. } | Self::ExponentialTime { .. } => {
+                Form::Rate(Rate { sign: 1.0, factor: 1.0, line: y })
+            }
             Self::Gamma { noise_sd } => gamma(1.0 / (noise_sd * noise_sd)),
             Self::Exponential => gamma(1.0),
         }
@@ -182,31 +252,6 @@ impl Family {
         self.rate(1.0).is_some()
     }
 
-    /// E_q of twice what φ exceeds its least value by, at a noise of 1: the expected deviance of a row.
-    /// ```text
-    /// gaussian  E(y − s)² = (y − m)² + v        gamma  2E(s + ye⁻ˢ − 1 − log y) = 2(e^{t+v/2} − 1 − t),  t = log y − m
-    /// ```
-    pub(crate) fn expected_deviance(self, y: f64, mean: f64, variance: f64) -> f64 {
-        match self {
-            Self::Gamma { .. } | Self::Exponential => {
-                let t = y.ln() - mean;
-                2.0 * ((t + 0.5 * variance).exp_m1() - t)
-            }
-            _ => (y - mean).powi(2) + variance,
-        }
-    }
-
-    /// What [`Family::expected_deviance`]/σ² is compared with: −log p of a row changes with log σ by this number minus that one.
-    /// ```text
-    /// gaussian  1        gamma  2α(log α − ψ(α)), which is 1 + 1/(6α) + … for a large shape α
-    /// ```
-    pub(crate) fn deviance_at_least(self) -> f64 {
-        match self.gamma_shape() {
-            Some(shape) => 2.0 * shape * special::log_minus_digamma(shape),
-            None => 1.0,
-        }
-    }
-
     /// θ_min and θ_max: the range of φ'' over the line [linear-predictor].
     pub fn curvature_range(self) -> (f64, Option<f64>) {
         match self {
@@ -214,9 +259,14 @@ impl Family {
                 let theta = 1.0 / (noise_sd * noise_sd);
                 (theta, Some(theta))
             }
-            Self::Bernoulli | Self::Binomial => (0.0, Some(0.25)),
+            Self::Bernoulli | Self::Binomial | Self::NegativeBinomial { .. } => (0.0, Some(0.25)),
             Self::Probit => (0.0, Some(1.0)),
-            Self::Cloglog | Self::Poisson | Self::Gamma { .. } | Self::Exponential => (0.0, None),
+            Self::Cloglog
+            | Self::Poisson
+            | Self::Gamma { .. }
+            | Self::Exponential
+            | Self::Weibull { .. }
+            | Self::ExponentialTime { .. } => (0.0, None),
         }
     }
 
@@ -243,7 +293,8 @@ impl Family {
             }
             // Without trials each row is one trial.
             Self::Binomial => refuse(&|y| is(y, 0.0) || is(y, 1.0), "0 or 1, as one trial gives"),
-            Self::Poisson => {
+            Self::Poisson | Self::NegativeBinomial { .. } => {
+                Positive::new("noise sd", self.noise_sd().unwrap_or(1.0))?;
                 // Above this, doubles skip integers, and a count says less about its mean than rounding does.
                 if let Some(row) = response.iter().position(|&y| y > 9.0e15 && y.is_finite()) {
                     let needed = "a count up to 9e15, the largest that double precision counts one by one; model the logarithms of larger counts as gaussian";
@@ -255,10 +306,16 @@ impl Family {
                 Positive::new("noise sd", self.noise_sd().unwrap_or(1.0))?;
                 refuse(&|y| y > 0.0 && y.is_finite(), "a number above 0")
             }
+            Self::Weibull { .. } | Self::ExponentialTime { .. } => {
+                Positive::new("noise sd", self.noise_sd().unwrap_or(1.0))?;
+                Positive::new("unit of time", self.time_unit().unwrap_or(1.0))?;
+                let needed = "a time above 0; drop the row, or add to all times what the clock missed before its start";
+                refuse(&|t| t > 0.0 && t.is_finite(), needed)
+            }
         }
     }
 
-    /// The part of φ that depends on y alone.
+    /// The part of φ that depends on y alone; for times to an event, δ(log t − log k) without its log t.
     pub(crate) fn constant(self, y: f64) -> f64 {
         match self {
             Self::Gaussian { noise_sd } => 0.5 * (2.0 * std::f64::consts::PI * noise_sd * noise_sd).ln(),
@@ -267,6 +324,15 @@ impl Family {
             Self::Gamma { .. } | Self::Exponential => {
                 let [fixed, log] = self.gamma_constants();
                 fixed + log * y.ln()
+            }
+            Self::Weibull { .. } | Self::ExponentialTime { .. } => {
+                -y * self.hazard_shape().unwrap_or(1.0).ln()
+            }
+            Self::NegativeBinomial { .. } => {
+                // log Γ(x) = x log x − x + rest(x), so that r log r is subtracted from nothing.
+                let r = self.count_shape().unwrap_or(1.0);
+                let rest = special::ln_gamma_rest(y + r) - special::ln_gamma_rest(r);
+                libm::lgamma(y + 1.0) - (rest + y * r.ln() + (y + r) * (y / r).ln_1p() - y)
             }
         }
     }
@@ -285,7 +351,7 @@ impl Family {
         /// Rows at a time.
         const LANES: usize = 64;
         match self {
-            Self::Bernoulli | Self::Binomial => {
+            Self::Bernoulli | Self::Binomial | Self::NegativeBinomial { .. } => {
                 let mut spare = [[0.0; LANES]; 3];
                 let [zeros, value, first] = &mut spare;
                 for (s, out) in predictors.chunks(LANES).zip(out.chunks_mut(LANES)) {
@@ -364,10 +430,14 @@ impl Family {
         match self {
             Self::Bernoulli if unweighted => loss::logistic_unweighted(response, predictors, slots),
             Self::Bernoulli => loss::logistic(response, weights, predictors, slots),
-            Self::Binomial => loss::binomial(response, weights, predictors, slots),
+            Self::Binomial | Self::NegativeBinomial { .. } => {
+                loss::binomial(response, weights, predictors, slots);
+            }
             Self::Probit => loss::probit(response, weights, predictors, slots),
             Self::Cloglog => loss::cloglog(response, weights, predictors, slots),
-            Self::Poisson => loss::poisson(response, weights, predictors, slots),
+            Self::Poisson | Self::Weibull { .. } | Self::ExponentialTime { .. } => {
+                loss::poisson(response, weights, predictors, slots);
+            }
             Self::Gamma { .. } | Self::Exponential => {
                 let shape = self.gamma_shape().unwrap_or(1.0);
                 loss::gamma(shape, response, weights, predictors, slots);

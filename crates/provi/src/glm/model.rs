@@ -124,6 +124,31 @@ impl Glm {
         Self::new(Family::Exponential, design, response, prior)
     }
 
+    /// Regression of times to an event, censored on the right: t_n, and 1 where the event was observed then, or 0 where it comes later. The
+    /// hazard is (1/σ)t^{1/σ−1}u^{−1/σ}e^s for [`Family::Weibull`], e^s/u for [`Family::ExponentialTime`], so a coefficient is the logarithm of
+    /// a ratio of hazards. Its curvature has no upper bound M.
+    /// ```text
+    /// V(z) = … + Σ_n w_n [κ_n e^{s_n} − δ_n s_n] + const,   κ_n = (t_n/u)^{1/σ}
+    /// ```
+    pub fn survival(
+        family: Family,
+        design: Design,
+        times: &[f64],
+        events: &[f64],
+        prior: Prior,
+    ) -> Result<Self> {
+        Self::of_rows(Rows::survival(family, design, times, events)?, prior)
+    }
+
+    /// Regression of counts with mean e^{s_n} and variance e^{s_n} + σ²e^{2s_n}, σ = `noise_sd`: Poisson counts whose rates have a gamma
+    /// distribution of shape r = 1/σ².
+    /// ```text
+    /// V(z) = … + Σ_n w_n [(y_n + r) log(1 + e^{s_n}/r) − y_n s_n] + const
+    /// ```
+    pub fn negative_binomial(design: Design, counts: &[f64], noise_sd: f64, prior: Prior) -> Result<Self> {
+        Self::new(Family::NegativeBinomial { noise_sd }, design, counts, prior)
+    }
+
     /// Poisson regression on means y_n ≥ 0 of counts, such as claims per year. The weights w_n are the exposures of
     /// these means:
     /// ```text
@@ -148,8 +173,9 @@ impl Glm {
     /// The weight of each row; `None` if all are 1. The trials of a binomial model are not weights.
     pub fn weights(&self) -> Option<Vec<f64>> {
         let trials = self.rows.trials();
-        let each =
-            |n: usize| self.rows.weights[n] / trials.map_or(1.0, |trials| trials[n].max(f64::MIN_POSITIVE));
+        let each = |n: usize| {
+            self.rows.given_weights()[n] / trials.map_or(1.0, |trials| trials[n].max(f64::MIN_POSITIVE))
+        };
         let weights: Vec<f64> = (0..self.rows.weights.len()).map(each).collect();
         // A row without trials carries no information, whatever its weight.
         let plain = |n: usize| trials.is_some_and(|t| t[n] <= 0.0) || (weights[n] - 1.0).abs() <= 1e-12;
@@ -158,7 +184,7 @@ impl Glm {
 
     /// The offset of each row's linear predictor, if there are offsets.
     pub fn offsets(&self) -> Option<&[f64]> {
-        self.rows.offsets.as_deref()
+        self.rows.given_offsets()
     }
 
     /// The same responses with other parameters of the family.

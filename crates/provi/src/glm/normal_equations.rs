@@ -327,8 +327,9 @@ mod tests {
                 assert!((q.deviation(i) / sd - 1.0).abs() < 1e-6, "{i}");
             }
             let (weight, squares) = equations.expected_squares(&q, model.prior(), Some(noise_sd));
-            let (own_weight, own) = model.expected_squares(&q.clone().into()).unwrap();
-            assert!((weight - own_weight).abs() < 1e-12 * weight && (squares / own - 1.0).abs() < 1e-9);
+            let own = at.noise_slope(&q.clone().into()).unwrap();
+            let slope = weight - squares / (noise_sd * noise_sd);
+            assert!((slope - own).abs() < 1e-9 * (weight + own.abs()), "{slope} {own}");
         }
         // The model's own noise if none is given.
         let [own, given] = [None, Some(0.7)].map(|sd| equations.solve(model.prior(), sd).unwrap().1);

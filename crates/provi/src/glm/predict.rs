@@ -5,8 +5,10 @@
 //! interval of s maps to one of g(s):
 //! ```text
 //! gaussian  E s = μ          bernoulli  E sigmoid(s) by quadrature
-//! poisson, gamma  e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))     cloglog  E[1 − exp(−eˢ)] by quadrature
+//! poisson, negbinomial, gamma  e^{μ + σ²/2}     probit     Φ(μ/√(1+σ²))     cloglog  E[1 − exp(−eˢ)] by quadrature
 //! ```
+//! The mean time to an event of a [`Family::Weibull`] with shape k is uΓ(1 + 1/k)e^{−s/k}, which falls with s; its own mean is a formula too.
+//!
 //! These are statements about q. For a mean between 0 and 1, the posterior's own value differs by at most TV(q, p)
 //! [cert-moments].
 
@@ -83,37 +85,42 @@ pub fn predict(
         *variance = (*variance + rows.extra_variance.map_or(0.0, |extra| extra[n])).sqrt();
     }
     let responses = mean_responses(family, &means, &deviations);
-    Ok((0..means.len())
-        .map(|n| Prediction {
-            predictor: means[n],
-            predictor_sd: deviations[n],
-            mean: responses[n],
-            low: response(family, means[n] - half * deviations[n]),
-            high: response(family, means[n] + half * deviations[n]),
-        })
-        .collect())
+    let at = |n: usize| {
+        let [low, high] = [-half, half].map(|half| response(family, means[n] + half * deviations[n]));
+        // The time to an event falls with its hazard.
+        let [low, high] = if high < low { [high, low] } else { [low, high] };
+        Prediction { predictor: means[n], predictor_sd: deviations[n], mean: responses[n], low, high }
+    };
+    Ok((0..means.len()).map(at).collect())
 }
 
-/// Predictions of a mixture: shares, and the predictions of each part at the same rows. Means are averages, and the linear predictor is a
-/// mixture of normal laws, whose quantiles map to those of the mean response.
+/// Predictions of a mixture: shares, families that differ in their noise at most, and the predictions of each part at the same rows. Means
+/// are averages, and the linear predictor is a mixture of normal laws, whose quantiles map to those of the mean response. The mean time to an
+/// event depends on the noise too: its logarithm is a mixture of normal laws.
 pub fn predict_mixture(
-    family: Family,
-    parts: &[(f64, Vec<Prediction>)],
+    parts: &[(f64, Family, Vec<Prediction>)],
     probability: f64,
 ) -> Result<Vec<Prediction>> {
-    let rows = parts.first().map_or(0, |(_, first)| first.len());
-    if let Some((_, other)) = parts.iter().find(|(_, part)| part.len() != rows) {
+    let rows = parts.first().map_or(0, |(_, _, first)| first.len());
+    if let Some((_, _, other)) = parts.iter().find(|(_, _, part)| part.len() != rows) {
         return Err(Error::Shape { what: "predictions of a part", found: other.len(), expected: rows });
     }
     let at = |n: usize| {
-        let laws: Vec<(f64, f64, f64)> =
-            parts.iter().map(|(share, part)| (*share, part[n].predictor, part[n].predictor_sd)).collect();
+        let law = |(share, family, part): &(f64, Family, Vec<Prediction>)| match log_mean_time(*family) {
+            Some([at, slope]) => (*share, at + slope * part[n].predictor, slope.abs() * part[n].predictor_sd),
+            None => (*share, part[n].predictor, part[n].predictor_sd),
+        };
+        let laws: Vec<(f64, f64, f64)> = parts.iter().map(law).collect();
         let mean = |f: &dyn Fn(&Prediction) -> f64| -> f64 {
-            parts.iter().map(|(share, part)| share * f(&part[n])).sum()
+            parts.iter().map(|(share, _, part)| share * f(&part[n])).sum()
         };
         let predictor = mean(&|part| part.predictor);
         let variance = mean(&|part| part.predictor_sd.powi(2) + (part.predictor - predictor).powi(2));
-        let [low, high] = normal_mixture::interval(&laws, probability)?.map(|s| response(family, s));
+        let respond = |s: f64| match parts.first() {
+            Some((_, family, _)) if log_mean_time(*family).is_none() => response(*family, s),
+            _ => s.exp(),
+        };
+        let [low, high] = normal_mixture::interval(&laws, probability)?.map(respond);
         let mean = mean(&|part| part.mean);
         Ok(Prediction { predictor, predictor_sd: variance.sqrt(), mean, low, high })
     };
@@ -167,6 +174,24 @@ pub fn responses_at(
             let trials = rows.trials.map_or(1.0, |t| t[n]);
             observe(family, predictors[n] + spread * extra[n], trials, chance[n])
         }));
+    }
+    Ok(out)
+}
+
+/// The linear predictors behind [`responses_at`], offsets included: `points.rows()` lists of one number for each row.
+pub fn predictors_at(points: &Matrix, rows: &Rows<'_>, first: u64, seed: Seed) -> Result<Vec<f64>> {
+    rows.check(points.columns())?;
+    let stream = Draws::new(seed, Purpose::Response);
+    let mut out = Vec::with_capacity(points.rows() * rows.design.rows());
+    let mut extra = vec![0.0; rows.design.rows()];
+    for (k, row) in (first..).zip(0..points.rows()) {
+        let mut predictors = rows.predictors(points.row(row));
+        if let Some(variances) = rows.extra_variance {
+            stream.fill(k, 1, &mut extra);
+            let each = predictors.iter_mut().zip(variances).zip(&extra);
+            each.for_each(|((s, variance), normal)| *s += variance.sqrt() * normal);
+        }
+        out.append(&mut predictors);
     }
     Ok(out)
 }
@@ -235,8 +260,57 @@ pub fn response(family: Family, s: f64) -> f64 {
         Family::Bernoulli | Family::Binomial => special::sigmoid(s),
         Family::Probit => special::normal_cdf(s),
         Family::Cloglog => -(-s.exp()).exp_m1(),
-        Family::Poisson | Family::Gamma { .. } | Family::Exponential => s.exp(),
+        Family::Poisson | Family::NegativeBinomial { .. } | Family::Gamma { .. } | Family::Exponential => {
+            s.exp()
+        }
+        Family::Weibull { .. } | Family::ExponentialTime { .. } => {
+            log_mean_time(family).map_or(f64::NAN, |[at, slope]| (at + slope * s).exp())
+        }
     }
+}
+
+/// a and b in the logarithm a + bs of the mean time to an event, uΓ(1 + 1/k)e^{−s/k}.
+fn log_mean_time(family: Family) -> Option<[f64; 2]> {
+    let (shape, unit) = (family.hazard_shape()?, family.time_unit()?);
+    Some([unit.ln() + special::ln_gamma(1.0 + 1.0 / shape), -1.0 / shape])
+}
+
+/// P(time > t) at each row, for times to an event: E exp(−(t/u)^k eˢ), and the interval of exp(−(t/u)^k eˢ). The parts are those of
+/// [`predict_mixture`]; of a single answer, one with the share 1.
+/// ```
+/// use provi::{Design, Gaussian, predict::{Rows, predict, survival}, target::Family};
+///
+/// let family = Family::Weibull { noise_sd: 0.5, unit: 10.0 };
+/// let q = Gaussian::new(&[0.3], &[1e-9])?;
+/// let design = Design::dense(1, 1, &[1.0])?;
+/// let at = predict(family, &q, &Rows::new(&design), 0.95)?;
+/// let found = survival(&[(1.0, family, at)], 20.0, 0.95)?[0].mean;
+/// assert!((found - (-4.0 * 0.3f64.exp()).exp()).abs() < 1e-6);
+/// # Ok::<(), provi::Error>(())
+/// ```
+pub fn survival(
+    parts: &[(f64, Family, Vec<Prediction>)],
+    time: f64,
+    probability: f64,
+) -> Result<Vec<Prediction>> {
+    let time = crate::base::scalar::Positive::new("time", time)?.get();
+    let lived = |s: f64| (-s.exp()).exp();
+    let mut moved = Vec::with_capacity(parts.len());
+    for (share, family, part) in parts {
+        let (Some(shape), Some(unit)) = (family.hazard_shape(), family.time_unit()) else {
+            return Err(Error::NoEvents { family: family.name() });
+        };
+        let shift = shape * (time / unit).ln();
+        let at = |at: &Prediction| {
+            let predictor = at.predictor + shift;
+            Prediction { predictor, mean: mean_of(lived, predictor, at.predictor_sd), ..*at }
+        };
+        // No event before that time: 1 less the probability of a cloglog response.
+        moved.push((*share, Family::Cloglog, part.iter().map(at).collect()));
+    }
+    let mut found = predict_mixture(&moved, probability)?;
+    found.iter_mut().for_each(|at| (at.low, at.high) = (1.0 - at.high, 1.0 - at.low));
+    Ok(found)
 }
 
 /// E g(s) for s ~ N(μ, σ²).
@@ -251,7 +325,12 @@ fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64>
             let at = |(m, s): (&f64, &f64)| mean_of(|s| response(family, s), *m, *s);
             means.iter().zip(deviations).map(at).collect()
         }
-        Family::Poisson | Family::Gamma { .. } | Family::Exponential => {
+        Family::Weibull { .. } | Family::ExponentialTime { .. } => {
+            let [at, slope] = log_mean_time(family).unwrap_or_default();
+            let of = |(m, s): (&f64, &f64)| (at + slope * m + 0.5 * (slope * s).powi(2)).exp();
+            means.iter().zip(deviations).map(of).collect()
+        }
+        Family::Poisson | Family::NegativeBinomial { .. } | Family::Gamma { .. } | Family::Exponential => {
             means.iter().zip(deviations).map(|(m, s)| (m + 0.5 * s * s).exp()).collect()
         }
         // φ'(s) = g(s) − y, at y = 0.
@@ -288,8 +367,31 @@ fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
         }
         Family::Gamma { noise_sd } => mean * special::gamma_from(1.0 / (noise_sd * noise_sd), normal),
         Family::Exponential => mean * special::gamma_from(1.0, normal),
+        Family::Weibull { .. } | Family::ExponentialTime { .. } => {
+            let (shape, unit) = (family.hazard_shape().unwrap_or(1.0), family.time_unit().unwrap_or(1.0));
+            // (t/u)^k eˢ has an exponential distribution.
+            unit * ((special::gamma_from(1.0, normal).ln() - s) / shape).exp()
+        }
+        Family::NegativeBinomial { noise_sd } => {
+            let r = 1.0 / (noise_sd * noise_sd);
+            // The rate alone says which of so many counts it is, to within their square root.
+            if mean.sqrt().max(noise_sd * mean) > FAR_COUNTS {
+                return (mean * special::gamma_from(r, normal)).round();
+            }
+            let mode = (mean * (r - 1.0) / r).floor().max(0.0);
+            let share = mean / (mean + r);
+            let weight = mode * share.ln()
+                - r * (mean / r).ln_1p()
+                - Family::NegativeBinomial { noise_sd }.constant(mode);
+            count_from(special::normal_cdf(normal), mode, weight.exp(), f64::INFINITY, |k| {
+                (k + r) / (k + 1.0) * share
+            })
+        }
     }
 }
+
+/// Above this spread, counts with gamma rates are drawn as their rates are.
+const FAR_COUNTS: f64 = 1e5;
 
 /// A count with a unimodal distribution, made from a uniform u: probabilities are subtracted from u, from the mode
 /// outwards, always on the nearer side, until u is used up. `ratio(k)` = P(k+1)/P(k). Cost: as many terms as lie
@@ -338,7 +440,7 @@ mod tests {
         Gaussian::new(&[0.3, -0.6], &[0.5, -0.2, 0.4]).unwrap()
     }
 
-    const ALL: [Family; 7] = [
+    const ALL: [Family; 10] = [
         Family::Gaussian { noise_sd: 0.7 },
         Family::Bernoulli,
         Family::Probit,
@@ -346,6 +448,9 @@ mod tests {
         Family::Poisson,
         Family::Gamma { noise_sd: 0.8 },
         Family::Exponential,
+        Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+        Family::ExponentialTime { unit: 0.7 },
+        Family::NegativeBinomial { noise_sd: 0.7 },
     ];
 
     #[test]
@@ -370,6 +475,19 @@ mod tests {
     }
 
     #[test]
+    fn responses_are_made_from_the_predictors_of_the_same_seed() {
+        let (design, family) = (design(), Family::Gaussian { noise_sd: 1e-9 });
+        let rows = Rows { extra_variance: Some(&[0.0, 4.0, 0.25]), ..rows(&design) };
+        let points = q().sample(5, Seed(3));
+        let predictors = predictors_at(&points, &rows, 7, Seed(3)).unwrap();
+        let responses = responses_at(family, &points, &rows, 7, Seed(3)).unwrap();
+        assert!(predictors.iter().zip(&responses).all(|(s, y)| (s - y).abs() < 1e-7));
+        assert!((predictors[0] - rows.predictors(points.row(0))[0]).abs() < 1e-15);
+        let spread = |n: usize| (predictors[n] - rows.predictors(points.row(0))[n]).abs();
+        assert!(spread(1) > 0.0 && spread(2) > 0.0);
+    }
+
+    #[test]
     fn observations_have_the_mean_and_the_spread_of_their_law() {
         let q = Gaussian::new(&[0.3, -0.6], &[1e-9, 0.0, 1e-9]).unwrap();
         let (draws, trials) = (20_000, 7.0);
@@ -382,7 +500,12 @@ mod tests {
                     Family::Gaussian { noise_sd } => (p.mean, noise_sd * noise_sd),
                     Family::Poisson => (p.mean, p.mean),
                     Family::Gamma { noise_sd } => (p.mean, (noise_sd * p.mean).powi(2)),
-                    Family::Exponential => (p.mean, p.mean * p.mean),
+                    Family::Exponential | Family::ExponentialTime { .. } => (p.mean, p.mean * p.mean),
+                    Family::Weibull { noise_sd, .. } => {
+                        let gamma = |x: f64| libm::tgamma(1.0 + x * noise_sd);
+                        (p.mean, p.mean * p.mean * (gamma(2.0) / gamma(1.0).powi(2) - 1.0))
+                    }
+                    Family::NegativeBinomial { noise_sd } => (p.mean, p.mean + (noise_sd * p.mean).powi(2)),
                     Family::Binomial | Family::Cloglog => (trials * p.mean, trials * p.mean * (1.0 - p.mean)),
                     _ => (p.mean, p.mean * (1.0 - p.mean)),
                 };

@@ -9,6 +9,7 @@ mod curvature;
 mod energy;
 mod layout;
 mod local;
+mod recoded;
 mod response;
 mod rounding;
 mod slab;
@@ -72,6 +73,8 @@ pub struct Rows {
     /// Whether all weights are 1.
     unweighted: bool,
     pub(crate) offsets: Option<Vec<f64>>,
+    /// What the responses, weights and offsets of a recoded family follow from.
+    given: Option<Box<recoded::Given>>,
     /// Computed on first use.
     known: OnceLock<Box<DataSummary>>,
 }
@@ -86,7 +89,10 @@ impl Rows {
         let response = family.checked_response(response)?;
         let weights = vec![1.0; rows];
         let known = OnceLock::new();
-        Ok(Self { family, design, response, weights, trials: None, unweighted: true, offsets: None, known })
+        let (trials, offsets, given) = (None, None, None);
+        let rows =
+            Self { family, design, response, weights, trials, unweighted: true, offsets, given, known };
+        Ok(rows.recoded())
     }
 
     /// Counts: k_n successes in n_n trials, logit link.
@@ -140,6 +146,9 @@ impl Rows {
         if let Some(&value) = weights.iter().find(|&&w| w < 0.0) {
             return Err(Error::OutOfRange { what: "weight", value, needed: "at least 0" });
         }
+        if self.given.is_some() {
+            return Ok(self.recoded_with_weights(weights));
+        }
         self.weights = match &self.trials {
             Some(trials) => weights.iter().zip(trials).map(|(w, n)| w * n).collect(),
             None => weights.to_vec(),
@@ -161,6 +170,9 @@ impl Rows {
     pub fn with_offsets(mut self, offsets: &[f64]) -> Result<Self> {
         self.check_length("offsets", offsets)?;
         check_finite("offsets", offsets)?;
+        if self.given.is_some() {
+            return Ok(self.recoded_with_offsets(offsets));
+        }
         self.offsets = Some(offsets.to_vec());
         self.known = OnceLock::new();
         Ok(self)
@@ -211,6 +223,7 @@ impl Rows {
             trials: self.trials.as_deref().map(of),
             unweighted: self.unweighted,
             offsets: self.offsets.as_deref().map(of),
+            given: self.part_of_given(which),
             known: OnceLock::new(),
         }
     }
@@ -222,6 +235,10 @@ impl Rows {
 
     /// The same responses with other parameters of the family.
     pub(crate) fn with_family(mut self, family: Family) -> Result<Self> {
+        if self.given.is_some() {
+            family.checked_response(&[])?;
+            return Ok(self.recoded_for(family));
+        }
         self.response = family.checked_response(&self.response)?;
         self.family = family;
         Ok(self)
@@ -236,6 +253,9 @@ impl Rows {
     /// The part of Σ_n w_n φ_n that does not depend on z, and the sum of the absolute values of its terms: log C(n,
     /// k) is a difference of large numbers.
     pub(crate) fn constant(&self, family: Family) -> [f64; 2] {
+        if let Some(found) = self.recoded_constant(family) {
+            return found;
+        }
         let rows = self.response.iter().zip(&self.weights);
         let add = |[sum, size]: [f64; 2], [x, y]: [f64; 2]| [sum + x, size + y];
         match &self.trials {

@@ -45,7 +45,13 @@ impl SparseGlm {
     /// The same responses with other parameters of the family.
     pub(crate) fn with_family(self, family: Family) -> Result<Self> {
         let Self { glm, sparse } = self;
-        Self::again(glm.with_family(family)?, &sparse)
+        let glm = glm.with_family(family)?;
+        if family.is_recoded() {
+            // The sorted rows hold other offsets or weights.
+            let sparse = glm.sparse()?;
+            return Ok(Self { glm, sparse });
+        }
+        Self::again(glm, &sparse)
     }
 
     fn again(glm: Glm, sparse: &SparseModel) -> Result<Self> {

@@ -1,6 +1,8 @@
 //! What the integration tests share: gold data, small problems, exact optima. Plain linear algebra comes from the test kit.
 #![allow(dead_code, unused_imports, reason = "each program uses its own part")]
 
+pub(crate) mod grid;
+
 pub(crate) use provi_testkit::algebra::{
     cholesky, combination, difference, dot, eigen, extremes, form, inner, inverse, outer, pack, product,
     spectral, transposed,

@@ -33,7 +33,7 @@ fn black_boxes_with_declared_curvature_are_covered_and_say_declared() {
 }
 
 #[test]
-#[ignore = "slow: many problems; some of them are tried above"]
+#[ignore = "slow: many problems; some of them are tried above; cargo xtask heavy runs it"]
 fn many_black_boxes_with_declared_curvature_are_covered_and_say_declared() {
     are_covered_and_say_declared(90, 20);
 }

@@ -222,7 +222,7 @@ fn the_mass_of_p_is_bounded_term_by_term_and_every_mistake_shows() {
 
 /// δ = 1e-6 for each audit, fifteen of them: bounds of KL, evidence and moments by 200 000 draws cover the truth and are close to it.
 #[test]
-#[ignore = "slow: audits of many problems against quadrature"]
+#[ignore = "slow: audits of many problems against quadrature; cargo xtask heavy runs it"]
 fn audits_measure_what_quadrature_finds() {
     let mut seed = 10;
     for (d, rows, precision) in [(1, 30, 0.5), (2, 60, 0.2), (3, 100, 0.4)] {

@@ -187,7 +187,7 @@ fn nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
 }
 
 #[test]
-#[ignore = "slow: larger tables; smaller ones are tried above"]
+#[ignore = "slow: larger tables; smaller ones are tried above; cargo xtask heavy runs it"]
 fn larger_nearly_separable_data_is_certified_and_log_sobolev_is_far_away() {
     is_certified_where_log_sobolev_is_far_away(&[(2, 30, 0.05, 4), (3, 40, 0.05, 5), (3, 80, 0.02, 6)]);
 }

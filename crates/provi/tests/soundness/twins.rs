@@ -85,7 +85,7 @@ fn the_theorems_hold_with_every_number_exact() {
 }
 
 #[test]
-#[ignore = "slow: every constant planted wrong on many problems"]
+#[ignore = "slow: every constant planted wrong on many problems; cargo xtask heavy runs it"]
 fn every_planted_constant_is_caught() {
     let found = verdicts(&Plant::EXPOSED);
     let mut missed = Vec::new();

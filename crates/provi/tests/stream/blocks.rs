@@ -4,13 +4,15 @@ use provi::stream::{Memory, Rows};
 use provi::target::{Family, Glm, Prior};
 use provi::{Design, Gaussian, Result, Triangular};
 
-pub(crate) const FAMILIES: [Family; 6] = [
+pub(crate) const FAMILIES: [Family; 8] = [
     Family::Gaussian { noise_sd: 0.8 },
     Family::Bernoulli,
     Family::Binomial,
     Family::Probit,
     Family::Poisson,
     Family::Gamma { noise_sd: 0.9 },
+    Family::Weibull { noise_sd: 0.8, unit: 1.4 },
+    Family::NegativeBinomial { noise_sd: 0.8 },
 ];
 pub(crate) const COLUMNS: usize = 4;
 
@@ -34,8 +36,10 @@ impl Data {
         let response = (0..rows).map(|n| match family {
             Family::Gaussian { .. } => 0.7 * entries[n * COLUMNS] + (n % 3) as f64 - 1.0,
             Family::Binomial => (n % 3).min(trials[n] as usize) as f64,
-            Family::Gamma { .. } => 0.3 + (n % 4) as f64 * f64::from(u8::from(yes(n))),
-            Family::Poisson => (n % 4) as f64 * f64::from(u8::from(yes(n))),
+            Family::Gamma { .. } | Family::Weibull { .. } => {
+                0.3 + (n % 4) as f64 * f64::from(u8::from(yes(n)))
+            }
+            Family::Poisson | Family::NegativeBinomial { .. } => (n % 4) as f64 * f64::from(u8::from(yes(n))),
             _ => f64::from(u8::from(yes(n))),
         });
         let response = response.collect();
@@ -57,6 +61,10 @@ impl Data {
         };
         let rows = match self.family {
             Family::Binomial => Rows::binomial(design, &self.response[first..end], &self.trials[first..end])?,
+            Family::Weibull { .. } => {
+                let events: Vec<f64> = (first..end).map(|n| f64::from(u8::from(n % 3 > 0))).collect();
+                Rows::survival(self.family, design, &self.response[first..end], &events)?
+            }
             family => Rows::new(family, design, &self.response[first..end])?,
         };
         rows.with_weights(&self.weights[first..end])?.with_offsets(&self.offsets[first..end])

@@ -136,7 +136,12 @@ fn planned_runs_go_the_same_way() {
 fn scales_are_chosen_alike() {
     let mut free = FreeScales::default();
     // The shape of the second is 1 before the search, where log y has no part in the constant.
-    for family in [Family::Gaussian { noise_sd: 0.8 }, Family::Gamma { noise_sd: 1.0 }] {
+    for family in [
+        Family::Gaussian { noise_sd: 0.8 },
+        Family::Gamma { noise_sd: 1.0 },
+        Family::Weibull { noise_sd: 1.0, unit: 1.4 },
+        Family::NegativeBinomial { noise_sd: 1.0 },
+    ] {
         let data = Data::new(family, 150);
         let (whole, blocks) =
             (data.in_memory(), Streamed::new(family, data.source(&[20, 90]), prior()).unwrap());

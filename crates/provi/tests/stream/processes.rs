@@ -318,7 +318,7 @@ fn a_flag_at_some_passes_stops_all_ranks_at_that_pass() {
 }
 
 #[test]
-#[ignore = "slow: a run for every pass; some passes are tried above"]
+#[ignore = "slow: a run for every pass; some passes are tried above; cargo xtask heavy runs it"]
 fn a_flag_at_any_pass_stops_all_ranks_at_that_pass() {
     a_flag_stops_all_ranks_at_its_pass(|_| true);
 }

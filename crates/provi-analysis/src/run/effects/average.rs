@@ -110,7 +110,8 @@ fn exponential(
     asked: &EffectsAsked,
 ) -> Result<Option<Vec<Found>>> {
     let Arms::Two(sides) = arms else { return Ok(None) };
-    let rates = asked.compare == Compare::Ratio && matches!(answer.family, Family::Poisson);
+    let rates = asked.compare == Compare::Ratio
+        && matches!(answer.family, Family::Poisson | Family::NegativeBinomial { .. });
     let odds =
         asked.compare == Compare::OddsRatio && matches!(answer.family, Family::Bernoulli | Family::Binomial);
     let same = |cell: &Cell| {
@@ -217,13 +218,15 @@ fn by_draws(
 ) -> Result<Vec<Found>> {
     let points = answer.draws()?;
     let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(points.rows()); cells.len()];
-    let g = |s: f64| if linear { s } else { response(answer.family, s) };
-    let of_rows = |rows: &NewRows, z: &[f64]| -> Vec<f64> {
-        predictors(&rows.design, rows.offsets.as_deref(), z).into_iter().map(g).collect()
-    };
+    let families = answer.families().filter(|families| !linear && families.len() == points.rows());
     for k in 0..points.rows() {
         stop::check()?;
         let z = points.row(k);
+        let family = families.as_ref().map_or(answer.family, |families| families[k]);
+        let g = |s: f64| if linear { s } else { response(family, s) };
+        let of_rows = |rows: &NewRows, z: &[f64]| -> Vec<f64> {
+            predictors(&rows.design, rows.offsets.as_deref(), z).into_iter().map(g).collect()
+        };
         // What each row contributes, and with what it is compared.
         let (first, second) = match arms {
             Arms::One(rows) => (of_rows(rows, z), None),

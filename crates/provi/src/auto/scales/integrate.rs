@@ -40,12 +40,14 @@ pub struct Integration {
     pub draws: usize,
     /// The seed of these draws, which are the same at each η, and of weighted draws of η.
     pub seed: Seed,
+    /// The best Gaussian at the guesses of the scales, if it is known: the first solution begins there.
+    pub start: Option<AnyGaussian>,
 }
 
 impl Integration {
     /// With the usual number of draws, for scales without correlations.
     pub fn new(priors: Vec<ScalePrior>) -> Self {
-        Self { priors, correlations: Vec::new(), draws: 256, seed: Seed(0) }
+        Self { priors, correlations: Vec::new(), draws: 256, seed: Seed(0), start: None }
     }
 
     /// The logarithm of the prior density at these logarithms of scales and coordinates of correlations.
@@ -85,8 +87,6 @@ impl Integration {
     }
 }
 
-/// The gap of the solution at each node, in nats: far below what the sum over nodes leaves open.
-const NODE_GOAL: f64 = 1e-7;
 /// How near to the mode the search goes, in nats.
 const NATS: f64 = 1e-6;
 /// The step of the differences of slopes at the mode.
@@ -219,7 +219,7 @@ impl Nodes<'_> {
         let mut slope = vec![0.0; eta.len()];
         let log_prior = self.how.log_prior(self.free, eta, &mut slope);
         let profile =
-            Profile { goal: NODE_GOAL, ..Profile::new(self.free, model, self.equations, self.start) };
+            Profile { goal: model.node_goal(), ..Profile::new(self.free, model, self.equations, self.start) };
         *profile.last.borrow_mut() = Some(from.clone());
         let mut of_elbo = vec![0.0; eta.len()];
         let elbo = match profile.log_density(eta, &mut of_elbo) {
@@ -261,14 +261,21 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         start: &'a [f64],
         how: &'a Integration,
     ) -> Result<Self> {
-        let posterior = Posterior { profile: Profile::new(free, model, equations, start), how };
+        let profile = Profile { goal: model.node_goal(), ..Profile::new(free, model, equations, start) };
+        *profile.last.borrow_mut() = how.start.clone();
+        let posterior = Posterior { profile, how };
         let mode = climb(&posterior, start, NATS, &mut Path::default())?.point;
+        let (from, _) = posterior.profile.best_at(&mode)?;
         let k = mode.len();
         let (mut slope, mut hessian) = (vec![0.0; k], Matrix::zeros(k, k));
         for i in 0..k {
             for sign in [1.0, -1.0] {
                 let mut eta = mode.clone();
                 eta[i] += sign * DIFFERENCE;
+                // The solution above the mode says where the one below it is.
+                let above = posterior.profile.last.take().filter(|_| sign < 0.0);
+                let begin = above.and_then(|above| from.toward(&above, -1.0));
+                *posterior.profile.last.borrow_mut() = Some(begin.unwrap_or_else(|| from.clone()));
                 posterior.log_density(&eta, &mut slope)?;
                 for (j, x) in slope.iter().enumerate() {
                     let part = -sign * x / (4.0 * DIFFERENCE);
@@ -284,7 +291,6 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
             axes.row_mut(j).iter_mut().for_each(|x| *x *= width);
             log_volume += width.ln();
         }
-        let (from, _) = posterior.profile.best_at(&mode)?;
         let nodes = Nodes { free, start, how, equations, axes, from };
         Ok(Self { model, nodes, mode, log_volume })
     }
@@ -390,9 +396,9 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
                 return Ok(false);
             }
             let with_start = |(place, from): &&(Vec<i32>, Option<Vec<i32>>)| {
-                let near = from.as_ref().and_then(|from| known.get(from)?.as_ref());
                 let eta = self.place(place.iter().map(|&t| f64::from(t) * FINEST));
-                (eta, near.filter(|_| self.nodes.equations.is_none()).map(|node| node.gaussian.clone()))
+                let from = from.as_ref().filter(|_| self.nodes.equations.is_none());
+                (eta, from.and_then(|from| beginning(known, place, from)))
             };
             let found = self.nodes.at(self.model, &fresh.iter().map(with_start).collect::<Vec<_>>())?;
             let fresh: Vec<Vec<i32>> = fresh.into_iter().map(|(place, _)| place.clone()).collect();
@@ -449,6 +455,22 @@ impl<'a, M: LinearPredictor> Walk<'a, M> {
         *whole = Some(self.mixture(nodes, Rule::Draws { count: WEIGHTED }, unsolved)?);
         Ok(())
     }
+}
+
+/// Where the solution at a place begins: on the straight line through the solutions at the place beside it from which it was
+/// reached, and at the one that is as far on its other side, or else at the one behind.
+fn beginning(
+    known: &BTreeMap<Vec<i32>, Option<ScaleNode>>,
+    place: &[i32],
+    from: &[i32],
+) -> Option<AnyGaussian> {
+    let gaussian = |at: &[i32]| known.get(at)?.as_ref().map(|node| &node.gaussian);
+    let steps = |count: i32| -> Vec<i32> {
+        from.iter().zip(place).map(|(from, place)| from + count * (place - from)).collect()
+    };
+    let near = gaussian(from)?;
+    let line = |count: i32| near.toward(gaussian(&steps(count))?, 1.0 / f64::from(count));
+    line(2).or_else(|| line(-1)).or_else(|| Some(near.clone()))
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ pub trait LinearPredictor: Target + Clone {
     /// rows; 1 if they do not vary, and for noise that is relative to the mean.
     fn response_deviation(&self) -> f64;
 
-    /// Returns (Σ w_n, Σ w_n E_q D_n), D_n the deviance of a row at a noise of 1: (y_n − s_n)² for a gaussian model.
-    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)>;
+    /// E_q ∂V/∂log σ, σ the noise deviation: Σ_n w_n(1 − E_q(y_n − s_n)²/σ²) for a gaussian model.
+    fn noise_slope(&self, q: &AnyGaussian) -> Result<f64>;
 
     /// The best Gaussian up to that gap, or as near as rounding allows, and its negative ELBO. The search begins at `from`; if
     /// that is not given, where it begins goes to `begun`.
@@ -58,13 +58,15 @@ pub trait LinearPredictor: Target + Clone {
         Ok((solution.gaussian.into(), solution.neg_elbo))
     }
 
+    /// The proved gap at each value of scales that are integrated over, in nats: far below what the sum over values leaves open.
+    fn node_goal(&self) -> f64 {
+        1e-7
+    }
+
     /// The sparse form of the model, if it is solved by that.
     fn sparse(&self) -> Option<&SparseModel> {
         None
     }
-
-    /// What Σ w_n E_q D_n/σ² is in units of Σ w_n where the ELBO is largest in σ alone: 1 for a gaussian model.
-    fn squares_at_best(&self, noise_sd: f64) -> f64;
 
     /// For a gaussian model, the sums from which it is solved for any prior and noise; `None` for others.
     fn normal_equations(&self) -> Result<Option<NormalEquations>> {
@@ -82,11 +84,10 @@ pub trait LinearPredictor: Target + Clone {
 }
 
 impl Rows {
-    /// Adds Σ w_n and Σ w_n E_q D_n to `sums`.
-    pub(crate) fn add_expected_squares(&self, q: &Gaussian<Triangular>, sums: &mut [f64]) {
-        let family = self.family;
-        let square = |row: Row| family.expected_deviance(row.response, row.mean, row.variance);
-        self.add_over_predictors(q, |row| [row.weight, row.weight * square(row)], sums);
+    /// Adds Σ w_n E_q ∂φ_n/∂log σ to `sums`.
+    pub(crate) fn add_noise_slope(&self, family: Family, q: &Gaussian<Triangular>, sums: &mut [f64]) {
+        let slope = |row: Row| family.noise_slope(row.response, row.mean, row.variance, row.lever);
+        self.add_over_predictors(q, |row| [row.weight * slope(row)], sums);
     }
 }
 
@@ -127,16 +128,10 @@ impl LinearPredictor for SparseGlm {
         self.glm().response_deviation()
     }
 
-    fn squares_at_best(&self, noise_sd: f64) -> f64 {
-        self.glm().squares_at_best(noise_sd)
-    }
-
-    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
+    fn noise_slope(&self, q: &AnyGaussian) -> Result<f64> {
         match q {
-            AnyGaussian::Dense(_) => self.glm().expected_squares(q),
-            AnyGaussian::Sparse(q) => {
-                SparseGlm::sparse(self).squares(q).map(|[weight, squares]| (weight, squares))
-            }
+            AnyGaussian::Dense(_) => self.glm().noise_slope(q),
+            AnyGaussian::Sparse(q) => SparseGlm::sparse(self).noise_slope(q),
         }
     }
 
@@ -166,16 +161,16 @@ impl LinearPredictor for SparseGlm {
     fn is_gaussian(&self) -> bool {
         self.glm().is_gaussian()
     }
+
+    /// The bound is thousands of times the gap, by as much as the precision of a coefficient is above the prior's.
+    fn node_goal(&self) -> f64 {
+        1e-5
+    }
 }
 
 /// The family with another noise.
 fn noisy(family: Family, noise_sd: f64) -> Result<Family> {
     family.with_noise_sd(noise_sd).ok_or(Error::NoNoise { family: family.name() })
-}
-
-/// [`LinearPredictor::squares_at_best`] of a family.
-fn at_best(family: Family, noise_sd: f64) -> f64 {
-    family.with_noise_sd(noise_sd).map_or(1.0, Family::deviance_at_least)
 }
 
 impl LinearPredictor for Glm {
@@ -199,14 +194,10 @@ impl LinearPredictor for Glm {
         }
     }
 
-    fn squares_at_best(&self, noise_sd: f64) -> f64 {
-        at_best(self.family(), noise_sd)
-    }
-
-    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
-        let (q, mut sums) = (q.to_dense()?, [0.0; 2]);
-        self.rows.add_expected_squares(&q, &mut sums);
-        Ok((sums[0], sums[1]))
+    fn noise_slope(&self, q: &AnyGaussian) -> Result<f64> {
+        let (q, mut sum) = (q.to_dense()?, [0.0]);
+        self.rows.add_noise_slope(self.family(), &q, &mut sum);
+        Ok(sum[0])
     }
 
     fn is_gaussian(&self) -> bool {
@@ -258,14 +249,10 @@ impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
         }
     }
 
-    fn squares_at_best(&self, noise_sd: f64) -> f64 {
-        at_best(self.family(), noise_sd)
-    }
-
-    fn expected_squares(&self, q: &AnyGaussian) -> Result<(f64, f64)> {
-        let q = q.to_dense()?;
-        let [weight, squares] = self.over_blocks(|rows, sums| rows.add_expected_squares(&q, sums))?;
-        Ok((weight, squares))
+    fn noise_slope(&self, q: &AnyGaussian) -> Result<f64> {
+        let (q, family) = (q.to_dense()?, self.family());
+        let [slope] = self.over_blocks(|rows, sums| rows.add_noise_slope(family, &q, sums))?;
+        Ok(slope)
     }
 
     fn is_gaussian(&self) -> bool {

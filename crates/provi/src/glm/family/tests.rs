@@ -1,6 +1,6 @@
 use super::*;
 
-const ALL: [Family; 7] = [
+const ALL: [Family; 9] = [
     Family::Gaussian { noise_sd: 0.7 },
     Family::Bernoulli,
     Family::Probit,
@@ -8,6 +8,8 @@ const ALL: [Family; 7] = [
     Family::Poisson,
     Family::Gamma { noise_sd: 0.6 },
     Family::Exponential,
+    Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+    Family::NegativeBinomial { noise_sd: 0.7 },
 ];
 
 #[test]
@@ -67,9 +69,9 @@ fn the_likelihood_is_a_probability() {
     }
 }
 
-/// −log p changes with log σ by the number that deviances are compared with, minus the deviance/σ².
+/// −log p changes with log σ as claimed; [`crate::glm::rows::Rows`] has the same test for the families that it codes anew.
 #[test]
-fn the_slope_in_the_noise_is_a_deviance() {
+fn the_slope_in_the_noise_is_that_of_the_density() {
     for (family, y) in [(Family::Gaussian { noise_sd: 0.7 }, -0.4), (Family::Gamma { noise_sd: 0.6 }, 2.3)] {
         let (s, sigma) = (0.9, family.noise_sd().unwrap());
         let value = |log: f64| {
@@ -77,10 +79,41 @@ fn the_slope_in_the_noise_is_a_deviance() {
             other.derivatives(s, y)[0] + other.constant(y)
         };
         let slope = (value(1e-5) - value(-1e-5)) / 2e-5;
-        let claimed = family.deviance_at_least() - family.expected_deviance(y, s, 0.0) / (sigma * sigma);
+        let claimed = family.noise_slope(y, s, 0.0, 0.0);
         assert!((slope - claimed).abs() < 1e-8, "{family:?}: {slope} {claimed}");
     }
     assert!(Family::Poisson.with_noise_sd(1.0).is_none() && Family::Exponential.noise_sd().is_none());
+}
+
+/// The constant of a count with gamma rates does not lose its digits where it is nearly a Poisson count.
+#[test]
+fn counts_with_gamma_rates_are_poisson_counts_where_the_rates_are_alike() {
+    for y in [0.0, 1.0, 7.0, 250.0] {
+        for s in [-2.0, 0.5, 4.0f64] {
+            let at = |noise_sd: f64| {
+                let family = Family::NegativeBinomial { noise_sd };
+                let r = 1.0 / (noise_sd * noise_sd);
+                (y + r) * family.derivatives(s - r.ln(), y / (y + r))[0] + family.constant(y)
+            };
+            let plain = Family::Poisson.derivatives(s, y)[0] + Family::Poisson.constant(y);
+            // −log p differs by ½σ²(y − (y − eˢ)²) + O(σ⁴).
+            let first = 0.5 * (y - (y - s.exp()).powi(2));
+            for noise_sd in [1e-2f64, 1e-3] {
+                let bound = noise_sd.powi(4) * (y + s.exp()).powi(3) + 1e-9 * (1.0 + plain.abs());
+                let off = at(noise_sd) - plain - first * noise_sd * noise_sd;
+                assert!(off.abs() < bound, "{y} {s} {noise_sd}: {off}");
+            }
+            let sum: f64 = (0..4000)
+                .map(|k| {
+                    let (y, r) = (f64::from(k), 2.0);
+                    let family = Family::NegativeBinomial { noise_sd: 0.5f64.sqrt() };
+                    (-(y + r) * family.derivatives(0.7 - f64::ln(r), y / (y + r))[0] - family.constant(y))
+                        .exp()
+                })
+                .sum();
+            assert!((sum - 1.0).abs() < 1e-11, "{sum}");
+        }
+    }
 }
 
 #[test]
@@ -124,5 +157,12 @@ fn wrong_responses_are_named() {
         let refusal = message(family, &[2.0, 0.0]);
         assert!(refusal.contains("response 0 at row 1 is not a number above 0"), "{refusal}");
     }
+    let weibull = Family::Weibull { noise_sd: 1.0, unit: 2.0 };
+    assert!(
+        message(weibull, &[2.0, 0.0]).contains("response 0 at row 1 is not a time above 0; drop the row")
+    );
+    assert!(message(Family::Weibull { noise_sd: 1.0, unit: 0.0 }, &[1.0]).contains("unit of time"));
+    assert!(message(Family::NegativeBinomial { noise_sd: 0.5 }, &[1.5]).contains("whole number"));
+    assert!(message(Family::NegativeBinomial { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));
     assert_eq!(Family::Bernoulli.checked_response(&[-1.0, 1.0]).unwrap(), [0.0, 1.0]);
 }

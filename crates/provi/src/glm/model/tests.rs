@@ -9,7 +9,8 @@ fn model(family: Family, sparse: bool) -> Glm {
     } else {
         Design::dense(10, 3, &entries).unwrap()
     };
-    let least = if family.gamma_shape().is_some() { 0.5 } else { 0.0 };
+    let positive = family.gamma_shape().or(family.hazard_shape()).is_some();
+    let least = if positive { 0.5 } else { 0.0 };
     let y: Vec<f64> = (0..10).map(|n| least + f64::from(n % 2)).collect();
     let weights: Vec<f64> = (0..10).map(|n| 0.5 + 0.1 * f64::from(n)).collect();
     let prior = Prior::precision_matrix(
@@ -23,7 +24,7 @@ fn model(family: Family, sparse: bool) -> Glm {
         .unwrap()
 }
 
-const ALL: [Family; 7] = [
+const ALL: [Family; 10] = [
     Family::Gaussian { noise_sd: 0.8 },
     Family::Bernoulli,
     Family::Probit,
@@ -31,6 +32,9 @@ const ALL: [Family; 7] = [
     Family::Poisson,
     Family::Gamma { noise_sd: 0.8 },
     Family::Exponential,
+    Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+    Family::ExponentialTime { unit: 0.7 },
+    Family::NegativeBinomial { noise_sd: 0.7 },
 ];
 
 #[test]

@@ -73,8 +73,11 @@ fn observation(family: Family, at: &Prediction, tail: f64) -> Observation {
             let sd = (mean + mean * mean * (spread * spread).exp_m1()).sqrt();
             Observation { sd, low: rate.quantile(tail), high: rate.quantile(1.0 - tail) }
         }
-        Family::Gamma { noise_sd } => positive(&[(1.0, noise_sd, at)], tail),
-        Family::Exponential => positive(&[(1.0, 1.0, at)], tail),
+        Family::Gamma { .. }
+        | Family::Exponential
+        | Family::Weibull { .. }
+        | Family::ExponentialTime { .. } => positive(&[(1.0, family, at)], tail),
+        Family::NegativeBinomial { .. } => counts(&[(1.0, family, at)], tail),
     }
 }
 
@@ -89,46 +92,69 @@ pub fn observations_mixture(
     if let Some((_, _, other)) = parts.iter().find(|(_, _, part)| part.len() != rows) {
         return Err(Error::Shape { what: "predictions of a part", found: other.len(), expected: rows });
     }
-    if parts.iter().any(|(_, family, _)| family.gamma_shape().is_none()) {
+    let is_count = |family: Family| family.count_shape().is_some();
+    let is_positive = |family: Family| family.gamma_shape().or(family.hazard_shape()).is_some();
+    let all = |is: &dyn Fn(Family) -> bool| parts.iter().all(|(_, family, _)| is(*family));
+    if !all(&is_count) && !all(&is_positive) {
         return Ok(None);
     }
     let at = |n: usize| {
-        let each = |(share, family, part): &(f64, Family, Vec<Prediction>)| {
-            (*share, family.noise_sd().unwrap_or(1.0), part[n])
-        };
-        let laws: Vec<(f64, f64, Prediction)> = parts.iter().map(each).collect();
-        let laws: Vec<(f64, f64, &Prediction)> = laws.iter().map(|(w, sd, at)| (*w, *sd, at)).collect();
-        positive(&laws, tail)
+        let laws: Vec<(f64, Family, &Prediction)> =
+            parts.iter().map(|(share, family, part)| (*share, *family, &part[n])).collect();
+        if all(&is_count) { counts(&laws, tail) } else { positive(&laws, tail) }
     };
     Ok(Some((0..rows).map(at).collect()))
 }
 
-/// A gamma response, or a mixture of some: shares, relative noises σ and predictions. Of each, y = eˢG/α, G ~ Gamma(α), α = 1/σ².
+/// A positive response, or a mixture of some: shares, families and predictions. A gamma response is y = eˢG/α, G ~ Gamma(α), α = 1/σ²; of a
+/// time to an event of shape k, (t/u)^k eˢ is exponential.
 /// ```text
-/// E y² = e^{2μ + 2v}(1 + σ²),    P(y > x) = E_s Q(α, αxe⁻ˢ),   s ~ N(μ, v)
+/// gamma    E y² = e^{2μ + 2v}(1 + σ²),                   P(y > x) = E_s Q(α, αxe⁻ˢ),   s ~ N(μ, v)
+/// weibull  E y² = (E y)² e^{v/k²}Γ(1 + 2/k)/Γ(1 + 1/k)²,   P(y > x) = E_s exp(−(x/u)^k eˢ)
 /// ```
-fn positive(parts: &[(f64, f64, &Prediction)], tail: f64) -> Observation {
+fn positive(parts: &[(f64, Family, &Prediction)], tail: f64) -> Observation {
     let mean: f64 = parts.iter().map(|(share, _, at)| share * at.mean).sum();
-    let variance = |noise_sd: f64, at: &Prediction| {
-        let v = at.predictor_sd * at.predictor_sd;
-        at.mean * at.mean * (v.exp_m1() + v.exp() * noise_sd * noise_sd)
+    // The spread of log y given s, and what E y² is relative to its value without doubt about s.
+    let noise = |family: Family| match family.hazard_shape() {
+        Some(shape) => 1.0 / shape,
+        None => family.noise_sd().unwrap_or(1.0),
     };
-    let about =
-        |&(share, sd, at): &(f64, f64, &Prediction)| share * (variance(sd, at) + (at.mean - mean).powi(2));
+    let variance = |family: Family, at: &Prediction| match family.hazard_shape() {
+        Some(shape) => {
+            let v = (at.predictor_sd / shape).powi(2);
+            let gammas = special::ln_gamma(1.0 + 2.0 / shape) - 2.0 * special::ln_gamma(1.0 + 1.0 / shape);
+            at.mean * at.mean * (v + gammas).exp_m1()
+        }
+        None => {
+            let v = at.predictor_sd * at.predictor_sd;
+            at.mean * at.mean * (v.exp_m1() + v.exp() * noise(family).powi(2))
+        }
+    };
+    let about = |&(share, family, at): &(f64, Family, &Prediction)| {
+        share * (variance(family, at) + (at.mean - mean).powi(2))
+    };
     let above = |log: f64| -> f64 {
-        let of = |&(share, noise_sd, at): &(f64, f64, &Prediction)| {
-            let shape = 1.0 / (noise_sd * noise_sd);
+        let of = |&(share, family, at): &(f64, Family, &Prediction)| {
+            let spread = at.predictor_sd;
+            if let (Some(shape), Some(unit)) = (family.hazard_shape(), family.time_unit()) {
+                // No event before x: a count of 0.
+                let location = at.predictor + shape * (log - unit.ln());
+                return share * Rate { location, spread }.up_to(0.0);
+            }
+            let shape = family.gamma_shape().unwrap_or(1.0);
             // −s has the law of the predictor of a count's rate.
-            let rate = Rate { location: log + shape.ln() - at.predictor, spread: at.predictor_sd };
+            let rate = Rate { location: log + shape.ln() - at.predictor, spread };
             share * rate.up_to(shape - 1.0)
         };
         parts.iter().map(of).sum()
     };
-    let middle = |f: &dyn Fn(f64, &Prediction) -> f64| -> f64 {
-        parts.iter().map(|(share, sd, at)| share * f(*sd, at)).sum()
+    let middle = |f: &dyn Fn(Family, &Prediction) -> f64| -> f64 {
+        parts.iter().map(|(share, family, at)| share * f(*family, at)).sum()
     };
-    let (start, step) =
-        (middle(&|_, at| at.predictor), middle(&|sd, at| at.predictor_sd.hypot(sd)).max(1e-6));
+    let log_mean = |family: Family, at: &Prediction| super::response(family, at.predictor).ln();
+    let slope = |family: Family| family.hazard_shape().map_or(1.0, |shape| 1.0 / shape);
+    let step = middle(&|family, at| (slope(family) * at.predictor_sd).hypot(noise(family))).max(1e-6);
+    let start = middle(&log_mean);
     let quantile = |level: f64| {
         // A bracket that doubles, then halves.
         let end = |sign: f64| {
@@ -147,6 +173,56 @@ fn positive(parts: &[(f64, f64, &Prediction)], tail: f64) -> Observation {
     };
     let sd = parts.iter().map(about).sum::<f64>().sqrt();
     Observation { sd, low: quantile(tail), high: quantile(1.0 - tail) }
+}
+
+/// A count with gamma rates, or a mixture of some: shares, families and predictions.
+/// ```text
+/// E y² − E y = (E eˢ)² e^v(1 + σ²),    P(y ≤ k) = E_s I_x(r, k + 1),   x = r/(r + eˢ),   s ~ N(μ, v)
+/// ```
+fn counts(parts: &[(f64, Family, &Prediction)], tail: f64) -> Observation {
+    let mean: f64 = parts.iter().map(|(share, _, at)| share * at.mean).sum();
+    let square = |&(share, family, at): &(f64, Family, &Prediction)| {
+        let (v, noise) = (at.predictor_sd * at.predictor_sd, family.noise_sd().unwrap_or(0.0));
+        share * (at.mean + at.mean * at.mean * v.exp() * (1.0 + noise * noise))
+    };
+    let variance = parts.iter().map(square).sum::<f64>() - mean * mean;
+    let up_to = |k: f64| -> f64 {
+        let of = |&(share, family, at): &(f64, Family, &Prediction)| {
+            let r = family.count_shape().unwrap_or(1.0);
+            let (step, last) = (0.25, (REACH / 0.25) as i32);
+            let term = |i: i32| {
+                let u = step * f64::from(i);
+                // log(x/(1 − x)) = log r − s.
+                let odds = r.ln() - at.predictor - at.predictor_sd * u;
+                special::normal_density(u) * special::beta_lower(r, k + 1.0, odds)
+            };
+            share * step * (-last..=last).map(term).sum::<f64>()
+        };
+        parts.iter().map(of).sum()
+    };
+    let [low, high] = [tail, 1.0 - tail].map(|level| least_count(mean, level, up_to));
+    Observation { sd: variance.max(0.0).sqrt(), low, high }
+}
+
+/// The smallest count whose cumulative probability reaches `level`; infinite if no double does. The search begins at `guess`.
+fn least_count(guess: f64, level: f64, up_to: impl Fn(f64) -> f64) -> f64 {
+    if up_to(0.0) >= level {
+        return 0.0;
+    }
+    let (mut below, mut above) = (0.0f64, guess.max(1.0).floor());
+    while up_to(above) < level {
+        (below, above) = (above, 2.0 * above);
+        if !above.is_finite() {
+            return f64::INFINITY;
+        }
+    }
+    loop {
+        let middle = (0.5 * below + 0.5 * above).floor();
+        if middle <= below || middle >= above {
+            return above;
+        }
+        if up_to(middle) < level { below = middle } else { above = middle }
+    }
 }
 
 /// A count whose rate is e^s, s ~ N(location, spread²).
@@ -198,23 +274,7 @@ impl Rate {
 
     /// The smallest count whose cumulative probability reaches `level`; infinite if no double does.
     fn quantile(&self, level: f64) -> f64 {
-        if self.up_to(0.0) >= level {
-            return 0.0;
-        }
-        let (mut below, mut above) = (0.0f64, self.location.exp().max(1.0).floor());
-        while self.up_to(above) < level {
-            (below, above) = (above, 2.0 * above);
-            if !above.is_finite() {
-                return f64::INFINITY;
-            }
-        }
-        loop {
-            let middle = (0.5 * below + 0.5 * above).floor();
-            if middle <= below || middle >= above {
-                return above;
-            }
-            if self.up_to(middle) < level { below = middle } else { above = middle }
-        }
+        least_count(self.location.exp(), level, |k| self.up_to(k))
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Row {
     pub(crate) variance: f64,
     /// Bound of the rounding error of the mean, and of the deviation.
     pub(crate) off: f64,
+    /// The part of the offset that the noise determines.
+    pub(crate) lever: f64,
 }
 
 impl Rows {
@@ -51,7 +53,8 @@ impl Rows {
                         let (weight, response) = (self.weights[n], self.response[n]);
                         let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
                         let off = unit * (sizes[k] + offset);
-                        let row = Row { weight, response, mean: means[k], variance: variances[k], off };
+                        let (mean, variance, lever) = (means[k], variances[k], self.lever(n));
+                        let row = Row { weight, response, mean, variance, off, lever };
                         partial.iter_mut().zip(share(row)).for_each(|(sum, x)| *sum += x);
                     }
                 }

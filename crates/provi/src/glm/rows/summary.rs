@@ -264,7 +264,7 @@ impl DataSummary {
     /// bernoulli, binomial logit((Σk + ½)/(Σn + 1)) − ō
     /// probit              probit((Σk + ½)/(Σn + 1)) − ō
     /// cloglog             log(−log(1 − (Σk + ½)/(Σn + 1))) − ō
-    /// poisson             log((Σy + ½)/Σe^o)
+    /// poisson             log((Σy + ½)/Σe^o); the same for negbinomial and, with Σδ and Σ(t/u)e^o, for times to an event
     /// gamma, exponential  log(Σy/Σe^o)
     /// ```
     pub fn location(&self, family: Family) -> f64 {
@@ -282,7 +282,10 @@ impl DataSummary {
                 if yes < no { -size - offset } else { size - offset }
             }
             Family::Cloglog => (-(no / (self.weight + 1.0)).ln()).ln() - offset,
-            Family::Poisson => yes.ln() - self.exposure.0 - self.exposure.1.ln(),
+            Family::Poisson
+            | Family::Weibull { .. }
+            | Family::ExponentialTime { .. }
+            | Family::NegativeBinomial { .. } => yes.ln() - self.exposure.0 - self.exposure.1.ln(),
             Family::Gamma { .. } | Family::Exponential => {
                 self.total.max(f64::MIN_POSITIVE).ln() - self.exposure.0 - self.exposure.1.ln()
             }
@@ -310,16 +313,20 @@ impl Rows {
         let mut columns = vec![Sums::EMPTY; self.design.columns()];
         let mut out = DataSummary::empty(0);
         let mut response = Sums::EMPTY;
-        for (n, (&y, &weight)) in self.response.iter().zip(&self.weights).enumerate() {
+        // As they were given, whatever the noise: counts are not trials, and events are counted per unit of time.
+        let plain = self.plain_offsets();
+        let (counts, offsets) = (self.family.count_shape().is_some(), plain.as_deref());
+        for (n, &weight) in self.given_weights().iter().enumerate() {
             if weight <= 0.0 {
                 continue;
             }
-            let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n]);
+            let y = if counts { self.observed(n) } else { self.response[n] };
+            let offset = offsets.map_or(0.0, |offsets| offsets[n]);
             out.rows += 1.0;
             out.weight += weight;
             out.total += weight * y;
             out.offset += weight * offset;
-            out.exposure = match &self.offsets {
+            out.exposure = match offsets {
                 Some(_) => added(out.exposure, (offset, weight)),
                 None => (0.0, out.weight),
             };

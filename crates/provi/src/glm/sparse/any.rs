@@ -175,6 +175,21 @@ impl AnyGaussian {
         }
     }
 
+    /// The Gaussian whose mean and factor are (1 − t) of these and t of another's; `None` if that is one of other
+    /// coordinates, or none.
+    pub(crate) fn toward(&self, other: &Self, t: f64) -> Option<Self> {
+        match (self, other) {
+            (Self::Sparse(q), Self::Sparse(other)) => q.toward(other, t).map(Self::Sparse),
+            (Self::Dense(q), Self::Dense(other)) if q.dim() == other.dim() => {
+                let mix = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + t * (b - a)).collect();
+                let (mean, factor): (Vec<f64>, Vec<f64>) =
+                    (mix(q.mean(), other.mean()), mix(q.factor(), other.factor()));
+                Gaussian::new(&mean, &factor).ok().map(Self::Dense)
+            }
+            _ => None,
+        }
+    }
+
     /// The standard deviation of every coefficient.
     pub fn standard_deviations(&self) -> Result<Vec<f64>> {
         match self {

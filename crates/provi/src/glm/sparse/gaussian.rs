@@ -1,5 +1,6 @@
 //! N(m, P⁻¹) with a sparse precision P.
 
+use crate::base::chunked;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, entropy_constant};
@@ -70,6 +71,23 @@ impl SparseGaussian {
             factor: Arc::new(factor),
             deviations: OnceLock::new(),
         }
+    }
+
+    /// The Gaussian whose mean and factor are (1 − t) of these and t of another's; `None` if that is one of other
+    /// coordinates, or none.
+    pub(super) fn toward(&self, other: &Self, t: f64) -> Option<Self> {
+        let (_, factor) = other.by_places(&self.map, &self.structure)?;
+        let mix = |(a, b): (&f64, &f64)| a + t * (b - a);
+        let factor: Vec<f64> = self.factor.iter().zip(factor).map(mix).collect();
+        let is_factor = (0..self.dim()).all(|place| factor[self.structure.diagonal(place)] > 0.0);
+        let standard_mean: Vec<f64> = self.standard_mean.iter().zip(&other.standard_mean).map(mix).collect();
+        is_factor.then(|| Self {
+            mean: self.map.to_own(&standard_mean),
+            standard_mean,
+            factor: Arc::new(factor),
+            deviations: OnceLock::new(),
+            ..self.clone()
+        })
     }
 
     /// The dimension d.
@@ -271,12 +289,13 @@ impl SparseGaussian {
     /// The draws with these numbers from the list that [`SparseGaussian::sample`] makes, one per row.
     pub fn sample_part(&self, which: Range<u64>, seed: Seed) -> Matrix {
         let draws = Draws::new(seed, Purpose::Sample);
-        let mut out = Matrix::zeros(which.end.saturating_sub(which.start) as usize, self.dim());
-        let mut u = vec![0.0; self.dim()];
-        for (row, k) in which.enumerate().take_while(|_| !stop::trips()) {
-            draws.fill(k, 0, &mut u);
-            self.transport(&u, out.row_mut(row));
-        }
+        let (count, dim) = (which.end.saturating_sub(which.start) as usize, self.dim());
+        let mut out = Matrix::zeros(count, dim);
+        chunked::fill(out.entries_mut(), dim.max(1), count * self.fill(), |first, point| {
+            let mut u = vec![0.0; dim];
+            draws.fill(which.start + (first / dim) as u64, 0, &mut u);
+            self.transport(&u, point);
+        });
         out
     }
 
@@ -291,7 +310,8 @@ impl SparseGaussian {
 
     /// The mean by places, and L, if it is a Gaussian of these coordinates and this structure.
     pub(super) fn by_places(&self, map: &Standard, structure: &Structure) -> Option<(Vec<f64>, &[f64])> {
-        let same = *self.map == *map && *self.structure == *structure;
+        let identical = std::ptr::eq(&*self.map, map) && std::ptr::eq(&*self.structure, structure);
+        let same = identical || (*self.map == *map && *self.structure == *structure);
         let order = self.structure.order().iter();
         same.then(|| (order.map(|&i| self.standard_mean[i as usize]).collect(), &self.factor[..]))
     }

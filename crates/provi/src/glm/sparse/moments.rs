@@ -4,13 +4,12 @@ use super::SparseModel;
 use crate::base::chunked::{self, Chunks};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::Selected;
-use crate::base::matrix::packed_len;
 use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::expectation::quadrature;
 use crate::glm::family::Form;
 use crate::target::curvature::Provenance;
-use provi_kernels::{axpy, dot};
+use provi_kernels::{design, gram};
 use std::ops::Range;
 
 /// Chunks of rows whose results are held at once.
@@ -45,8 +44,31 @@ struct Part {
     /// E V, its error, the error of the gradient, the absolute error of the curvatures.
     sums: [f64; 4],
     relative: f64,
-    /// For each set: the gradient of its columns, then the lower triangle of its curvature, row by row.
-    blocks: Vec<f64>,
+    /// How many columns at the end of the order all sets of the chunk share.
+    shared: usize,
+    /// For each set: the gradient of its other columns, then the columns of its curvature that belong to them, from the diagonal
+    /// down.
+    own: Vec<f64>,
+    /// The gradient of the shared columns, then their curvature, of which the lower half counts, row by row.
+    common: Vec<f64>,
+}
+
+impl Part {
+    /// Adds the gradient and the curvature of a set.
+    fn put(&mut self, slopes: &[f64], block: &[f64]) {
+        let (k, shared) = (slopes.len(), self.shared);
+        let own = k - shared;
+        self.own.extend_from_slice(&slopes[..own]);
+        for b in 0..own {
+            self.own.extend((b..k).map(|a| block[a * k + b]));
+        }
+        let (sums, squares) = self.common.split_at_mut(shared);
+        sums.iter_mut().zip(&slopes[own..]).for_each(|(sum, x)| *sum += x);
+        for (a, row) in squares.chunks_exact_mut(shared.max(1)).enumerate() {
+            let from = &block[(own + a) * k + own..][..=a];
+            row.iter_mut().zip(from).for_each(|(sum, x)| *sum += x);
+        }
+    }
 }
 
 /// What is needed of q in a pass over the rows.
@@ -88,22 +110,30 @@ impl SparseModel {
                 add(&mut sums[0], &mut of_value, part.sums[0]);
                 sums.iter_mut().zip(part.sums).skip(1).for_each(|(sum, x)| *sum += x);
                 relative = relative.max(part.relative);
-                let mut rest = &part.blocks[..];
+                let mut rest = part.own.iter();
+                let mut columns: &[u32] = &[];
                 for set in sets.clone() {
-                    let columns = self.rows.columns(set);
-                    let k = columns.len();
-                    let (slopes, after) = rest.split_at(k);
-                    let (gram, after) = after.split_at(packed_len(k));
-                    rest = after;
-                    for (&place, &x) in columns.iter().zip(slopes) {
+                    columns = self.rows.columns(set);
+                    let count = columns.len() - part.shared;
+                    for (&place, &x) in columns[..count].iter().zip(rest.by_ref()) {
                         add(&mut gradient[place as usize], &mut lost[place as usize], x);
                     }
-                    self.structure.each_column(columns, &mut room, |b, to, step, rows| {
-                        for (a, &row) in (b..k).zip(rows) {
-                            hessian[to + step * row] += gram[packed_len(a) + b];
+                    self.structure.first_columns(columns, count, &mut room, |_, to, step, rows| {
+                        for (&row, x) in rows.iter().zip(rest.by_ref()) {
+                            hessian[to + step * row] += x;
                         }
                     });
                 }
+                let columns = &columns[columns.len() - part.shared..];
+                let (slopes, block) = part.common.split_at(part.shared);
+                for (&place, &x) in columns.iter().zip(slopes) {
+                    add(&mut gradient[place as usize], &mut lost[place as usize], x);
+                }
+                self.structure.each_column(columns, &mut room, |b, to, step, rows| {
+                    for (a, &row) in (b..part.shared).zip(rows) {
+                        hessian[to + step * row] += block[a * part.shared + b];
+                    }
+                });
             }
         }
         stop::check()?;
@@ -132,41 +162,51 @@ impl SparseModel {
         self.rows.range(sets.end - 1).end - self.rows.range(sets.start).start
     }
 
-    /// The linear predictors of the rows of some sets.
-    fn predictors(&self, sets: &Range<usize>, at: &At<'_>) -> Predictors {
+    /// The linear predictors of the rows of some sets, which share that many columns at the end of the order.
+    fn predictors(&self, sets: &Range<usize>, shared: usize, at: &At<'_>) -> Predictors {
         let count = self.rows_of(sets);
         let (mut means, mut deviations) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut sizes: Vec<[f64; 3]> = Vec::with_capacity(count);
-        let (mut covariance, mut room) = (Vec::new(), Vec::new());
+        let (mut covariance, mut room, mut scales) = (Vec::new(), Vec::new(), Vec::new());
         for set in sets.clone() {
-            let columns = self.rows.columns(set);
-            let k = columns.len();
-            covariance.resize(packed_len(k), 0.0);
-            self.structure.each_column(columns, &mut room, |b, from, step, rows| {
+            let (columns, rows) = (self.rows.columns(set), self.rows.range(set));
+            let (k, width) = (columns.len(), gram::padded(columns.len()));
+            // Among sets of as many columns, the share of the common ones stays.
+            let fresh = if covariance.len() == k * width { k - shared } else { k };
+            if fresh == k {
+                covariance.clear();
+                covariance.resize(k * width, 0.0);
+            }
+            self.structure.first_columns(columns, fresh, &mut room, |b, from, step, rows| {
                 for (a, &row) in (b..k).zip(rows) {
-                    covariance[packed_len(a) + b] = at.selected.values()[from + step * row];
+                    let twice = if a == b { 1.0 } else { 2.0 };
+                    covariance[a * width + b] = twice * at.selected.values()[from + step * row];
                 }
             });
+            scales.clear();
+            scales.extend(columns.iter().map(|&place| {
+                let place = place as usize;
+                [at.mean[place], at.deviations[place], at.inverse[place]]
+            }));
             let error = columns.first().map_or(0.0, |&p| at.selected.error(self.structure.owner(p as usize)));
             let unit = (2 * k + 8) as f64 * f64::EPSILON;
-            let entries = self.rows.entries(set);
-            for (local, n) in self.rows.range(set).enumerate() {
-                let a = &entries[local * k..(local + 1) * k];
+            let (entries, done) = (self.rows.entries(set), deviations.len());
+            // First the variances, then their roots.
+            deviations.resize(done + rows.len(), 0.0);
+            gram::forms(&covariance, k, entries, &mut deviations[done..]);
+            for (local, n) in rows.enumerate() {
                 let offset = self.rows.offsets.get(n).copied().unwrap_or(0.0);
-                let (mut mean, mut size, mut variance, mut reach, mut square) =
-                    (offset, offset.abs(), 0.0, 0.0, 0.0);
-                for (i, (&x, &place)) in a.iter().zip(columns).enumerate() {
-                    let place = place as usize;
-                    let row = &covariance[packed_len(i)..packed_len(i) + i + 1];
-                    mean += x * at.mean[place];
-                    size += (x * at.mean[place]).abs();
-                    variance += x * (2.0 * dot(&row[..i], &a[..i]) + row[i] * x);
-                    reach += x.abs() * at.deviations[place];
-                    square += x * x * at.inverse[place];
+                let (mut mean, mut size, mut reach, mut square) = (offset, offset.abs(), 0.0, 0.0);
+                for (x, [m, deviation, inverse]) in entries[local * k..(local + 1) * k].iter().zip(&scales) {
+                    let part = x * m;
+                    mean += part;
+                    size += part.abs();
+                    reach += x.abs() * deviation;
+                    square += x * x * inverse;
                 }
-                let variance: f64 = variance.max(0.0);
                 means.push(mean);
-                deviations.push(variance.sqrt());
+                let variance = deviations[done + local].max(0.0);
+                deviations[done + local] = variance.sqrt();
                 let off_variance = match error.is_finite() {
                     true => error * variance + unit * reach * reach,
                     false => f64::INFINITY,
@@ -177,10 +217,10 @@ impl SparseModel {
         Predictors { means, deviations, sizes }
     }
 
-    /// Σ w_n and Σ w_n E_q D_n under q = N(mean, P⁻¹), D_n the deviance of a row at a noise of 1.
-    pub(super) fn expected_squares(&self, mean: &[f64], selected: &Selected) -> Result<[f64; 2]> {
+    /// Σ w_n E_q ∂φ_n/∂log σ under q = N(mean, P⁻¹), σ the noise deviation.
+    pub(super) fn expected_noise_slope(&self, mean: &[f64], selected: &Selected) -> Result<f64> {
         let at = self.at(mean, selected);
-        let (mut sums, mut lost) = ([0.0; 2], [0.0; 2]);
+        let (mut total, mut lost) = (0.0, 0.0);
         let chunks = self.rows.chunks();
         for first in (0..chunks.len()).step_by(WAVE) {
             stop::check()?;
@@ -188,43 +228,45 @@ impl SparseModel {
             let rows: usize = wave.iter().map(|sets| self.rows_of(sets)).sum();
             let parts = chunked::map(Chunks { len: wave.len(), size: 1, work: rows * NODE_WORK }, |k| {
                 let sets = &wave[k.start];
-                let Predictors { means, deviations, .. } = self.predictors(sets, &at);
+                let Predictors { means, deviations, .. } = self.predictors(sets, self.rows.shared(sets), &at);
                 let first = self.rows.range(sets.start).start;
-                let mut sums = [0.0; 2];
+                let mut sum = 0.0;
                 for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
                     let (w, y) = (self.rows.weights[first + n], self.rows.response[first + n]);
-                    sums[0] += w;
-                    sums[1] += w * self.linear.family.expected_deviance(y, *mean, deviation * deviation);
+                    let lever = self.rows.levers.get(first + n).copied().unwrap_or(0.0);
+                    sum += w * self.linear.family.noise_slope(y, *mean, deviation * deviation, lever);
                 }
-                sums
+                sum
             });
             for part in parts {
-                (0..2).for_each(|i| add(&mut sums[i], &mut lost[i], part[i]));
+                add(&mut total, &mut lost, part);
             }
         }
-        Ok([sums[0] + lost[0], sums[1] + lost[1]])
+        Ok(total + lost)
     }
 
     /// The share of some sets.
     fn part(&self, sets: Range<usize>, at: &At<'_>) -> Part {
         let first = self.rows.range(sets.start).start;
         let count = self.rows_of(&sets);
-        let mut part = Part::default();
-        let Predictors { means, deviations, sizes } = self.predictors(&sets, at);
+        let shared = self.rows.shared(&sets);
+        let mut part = Part { shared, common: vec![0.0; shared + shared * shared], ..Part::default() };
+        let Predictors { means, deviations, sizes } = self.predictors(&sets, shared, at);
         let response = &self.rows.response[first..first + count];
         let terms = quadrature::expect_rows(self.linear.family, &means, &deviations, response);
         let (steepest, third) = (self.linear.family.curvature_range().1, steepest_third(self.linear.family));
         let (mut n, mut of_value) = (0, 0.0);
+        let (mut pulls, mut bends, mut room, mut slopes, mut block) = <[Vec<f64>; 5]>::default().into();
+        let count = sets.len();
         for set in sets {
             let k = self.rows.columns(set).len();
-            let begin = part.blocks.len();
-            part.blocks.resize(begin + k + packed_len(k), 0.0);
-            let (slopes, gram) = part.blocks[begin..].split_at_mut(k);
             let rows = self.rows.range(set);
-            let unit = (rows.len() + k + 16) as f64 * f64::EPSILON;
+            let unit = (rows.len() + count + k + 16) as f64 * f64::EPSILON;
             let entries = self.rows.entries(set);
-            for (local, row) in rows.enumerate() {
-                let (w, a) = (self.rows.weights[row], &entries[local * k..(local + 1) * k]);
+            pulls.clear();
+            bends.clear();
+            for row in rows {
+                let w = self.rows.weights[row];
                 let [off_mean, off_variance, square] = sizes[n];
                 let deviation = deviations[n];
                 let off_deviation = match deviation > 0.0 {
@@ -261,13 +303,18 @@ impl SparseModel {
                 );
                 part.relative = part.relative.max(relative);
                 part.sums[3] += w * square * (terms.slope_error[n] + absolute);
-                axpy(w * terms.first[n], a, slopes);
-                for (i, x) in a.iter().enumerate() {
-                    let at = packed_len(i);
-                    axpy(w * terms.second[n] * x, &a[..=i], &mut gram[at..=at + i]);
-                }
+                pulls.push(w * terms.first[n]);
+                bends.push(w * terms.second[n]);
                 n += 1;
             }
+            for (zeros, length) in [(&mut slopes, k), (&mut block, k * k)] {
+                zeros.clear();
+                zeros.resize(length, 0.0);
+            }
+            design::pull_back(entries, k, &pulls, &mut slopes);
+            room.resize(entries.len(), 0.0);
+            gram::add_lower(entries, k, &bends, &mut room, &mut block);
+            part.put(&slopes, &block);
         }
         part.sums[0] += of_value;
         part

@@ -25,6 +25,8 @@ pub(super) struct SortedRows {
     pub(super) response: Vec<f64>,
     pub(super) weights: Vec<f64>,
     pub(super) offsets: Vec<f64>,
+    /// The parts of the offsets that the noise determines; empty if there are none.
+    pub(super) levers: Vec<f64>,
     /// Sets processed together.
     chunks: Vec<Range<usize>>,
 }
@@ -119,6 +121,7 @@ impl Sets {
             response: vec![0.0; total],
             weights: vec![0.0; total],
             offsets: vec![0.0; if rows.offsets.is_some() { total } else { 0 }],
+            levers: vec![0.0; if rows.family.hazard_shape().is_some() { total } else { 0 }],
             columns,
             starts: self.starts,
         };
@@ -139,6 +142,9 @@ impl Sets {
             out.weights[at] = rows.weights[n];
             if let Some(offsets) = &rows.offsets {
                 out.offsets[at] = offsets[n];
+            }
+            if let Some(lever) = out.levers.get_mut(at) {
+                *lever = rows.lever(n);
             }
         }
         out
@@ -165,6 +171,15 @@ impl SortedRows {
     /// The places of a set's columns.
     pub(super) fn columns(&self, set: usize) -> &[u32] {
         self.columns.get(set)
+    }
+
+    /// How many columns at the end of the order all of these sets share.
+    pub(super) fn shared(&self, sets: &Range<usize>) -> usize {
+        let first = self.columns(sets.start);
+        sets.clone().fold(first.len(), |shared, set| {
+            let alike = first.iter().rev().zip(self.columns(set).iter().rev()).take_while(|(a, b)| a == b);
+            shared.min(alike.count())
+        })
     }
 
     /// The rows of a set.

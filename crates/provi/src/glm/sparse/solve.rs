@@ -214,10 +214,10 @@ impl SparseModel {
         }))
     }
 
-    /// Σ w_n and Σ w_n E_q D_n.
-    pub(crate) fn squares(&self, q: &SparseGaussian) -> Result<[f64; 2]> {
+    /// Σ w_n E_q ∂φ_n/∂log σ, σ the noise deviation.
+    pub(crate) fn noise_slope(&self, q: &SparseGaussian) -> Result<f64> {
         match q.by_places(&self.map, &self.structure) {
-            Some((mean, _)) => self.expected_squares(&mean, &q.selected()?),
+            Some((mean, _)) => self.expected_noise_slope(&mean, &q.selected()?),
             None => Err(Error::Shape { what: "sparse Gaussian", found: q.dim(), expected: self.dim() }),
         }
     }

@@ -76,7 +76,16 @@ impl<S: Source, R: Reduce> Shards<S, R> {
             } else if of_family != family.name() {
                 Error::OtherFamily { found: of_family, expected: family.name() }
             } else {
-                add(rows);
+                match family.is_recoded() && rows.family() != family {
+                    true => match rows.clone().with_family(family) {
+                        Ok(rows) => add(&rows),
+                        Err(error) => {
+                            refused.get_or_insert_with(|| in_block(error.clone(), seen.blocks));
+                            return Err(error);
+                        }
+                    },
+                    false => add(rows),
+                }
                 seen.rows += rows.len();
                 seen.blocks += 1;
                 return Ok(());

@@ -230,12 +230,23 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         self.survey.response
     }
 
-    /// The same data with another noise level of the gaussian family; its constant is the same for every response.
+    /// The same data with another noise level. Cost: no pass, or one for a family whose weights depend on the noise.
     pub(crate) fn with_noisy_family(self, family: Family) -> Result<Self> {
         family.checked_response(&[])?;
+        if family.count_shape().is_some() {
+            let survey = Survey::new(family, &self.shards, Ok(()))?;
+            let likelihood = survey.likelihood;
+            let linear = self.linear.with_likelihood(family, likelihood);
+            let (survey, standard) = (Arc::new(survey), Arc::default());
+            return Ok(Self { linear, survey, likelihood, standard, view: None, ..self });
+        }
         let (weight, [logs, log_sizes]) = (self.survey.response.weight, self.survey.logs);
         let [fixed, slope] = match family.gamma_shape() {
             Some(_) => family.gamma_constants(),
+            // δ(log t − log k): the events count.
+            None if family.hazard_shape().is_some() => {
+                [family.constant(1.0) * self.survey.response.mean, 1.0]
+            }
             None => [family.constant(0.0), 0.0],
         };
         let constant = weight * fixed + slope * logs;

@@ -25,7 +25,7 @@ pub(super) struct Survey {
     /// The same for an energy or its slope.
     pub(super) energies: f64,
     pub(super) response: Spread,
-    /// Σ w_n log y_n and Σ w_n |log y_n|, for responses above 0.
+    /// Σ w_n log y_n and Σ w_n |log y_n|, for responses above 0; of the events alone, for times to an event.
     pub(super) logs: [f64; 2],
     /// Summary statistics of columns and responses over all processes.
     pub(super) data: DataSummary,
@@ -67,7 +67,8 @@ impl Survey {
             // earlier blocks.
             let (inside, parts) = rows.design.sum_terms();
             let ([constant, size], (_, chunks)) = (rows.constant(family), rows.energy_chain());
-            let [logs, log_sizes] = if family.gamma_shape().is_some() { rows.log_sums() } else { [0.0; 2] };
+            let [logs, log_sizes] =
+                if family.gamma_shape().is_some() { rows.log_sums() } else { rows.log_times() };
             let shares = [
                 rows.len() as f64,
                 constant,

@@ -1,6 +1,8 @@
 //! The entries of an inverse where the factor has entries, with a bound of their error.
 
+use super::factor::TOGETHER;
 use super::structure::{Front, Structure};
+use crate::base::chunked;
 use crate::base::error::Result;
 use crate::base::stop;
 use faer::linalg::{matmul, triangular_inverse, triangular_solve};
@@ -36,15 +38,18 @@ pub(crate) struct Selected {
 /// Working memory for a front.
 #[derive(Default)]
 struct Room {
-    /// Σ₂₂, in full.
-    above: Vec<f64>,
     /// Y.
     ratio: Vec<f64>,
     /// L₁₁⁻¹.
     inverse: Vec<f64>,
-    rows: Vec<usize>,
-    /// √Σ_ii of the rows of the front.
+}
+
+/// Σ₂₂ of the fronts of a run, in full, and √Σ_ii of its rows.
+#[derive(Default)]
+struct Above {
+    values: Vec<f64>,
     deviations: Vec<f64>,
+    rows: Vec<usize>,
 }
 
 impl Selected {
@@ -52,18 +57,32 @@ impl Selected {
     pub(crate) fn new(structure: &Structure, factor: &[f64], roots: &[f64]) -> Result<Self> {
         let mut values = vec![0.0; structure.len()];
         let mut errors = vec![0.0; structure.fronts().len()];
-        let mut room = Room::default();
-        for (s, front) in structure.fronts().iter().enumerate().rev() {
-            if s % LOOK == 0 {
+        let mut above = Above::default();
+        for (s, run) in structure.runs().iter().enumerate().rev() {
+            if s % LOOK == 0 || run.len() > LOOK {
                 stop::check()?;
             }
-            gather(structure, front, &values, &mut room);
-            let block = front.values..front.values + front.height() * front.columns;
-            let (from, to) = (&factor[block.clone()], &mut values[block]);
-            fill(front, from, to, &mut room);
-            let above = structure.parent(front).map_or(0.0, |parent| errors[parent]);
-            errors[s] = above + rounding(structure, front, from, to, roots, &mut room);
+            let front = &structure.fronts()[run.start];
+            let (size, r) = (front.height() * front.columns, front.height() - front.columns);
+            above.gather(structure, front, &values);
+            let before = structure.parent(front).map_or(0.0, |parent| errors[parent]);
+            let range = structure.values(run);
+            let factor = &factor[range.clone()];
+            let outs = [(&mut values[range], TOGETHER * size), (&mut errors[run.clone()], TOGETHER)];
+            let above = &above;
+            let work = run.len() * (size * r + front.columns.pow(3));
+            chunked::fill_together(outs, work, |chunk, [blocks, errors]| {
+                let mut room = Room::default();
+                for (n, (to, error)) in blocks.chunks_exact_mut(size).zip(errors).enumerate() {
+                    let s = chunk * TOGETHER + n;
+                    let (front, from) =
+                        (&structure.fronts()[run.start + s], &factor[s * size..(s + 1) * size]);
+                    fill(front, from, to, above, &mut room);
+                    *error = before + rounding(structure, front, (from, to), roots, above, &room);
+                }
+            });
         }
+        stop::check()?;
         Ok(Self { values, errors })
     }
 
@@ -88,26 +107,31 @@ impl Selected {
     }
 }
 
-/// Σ₂₂ of a front, from the fronts above it.
-fn gather(structure: &Structure, front: &Front, values: &[f64], room: &mut Room) {
-    let below = structure.below(front);
-    let r = below.len();
-    let Room { above, rows, .. } = room;
-    above.resize(r * r, 0.0);
-    structure.each_column(below, rows, |b, first, step, rows| {
-        for (a, &row) in (b..r).zip(rows) {
-            let value = values[first + step * row];
-            (above[a * r + b], above[b * r + a]) = (value, value);
-        }
-    });
+impl Above {
+    /// From the fronts above, which are finished.
+    fn gather(&mut self, structure: &Structure, front: &Front, values: &[f64]) {
+        let below = structure.below(front);
+        let r = below.len();
+        let above = &mut self.values;
+        above.clear();
+        above.resize(r * r, 0.0);
+        structure.each_column(below, &mut self.rows, |b, first, step, rows| {
+            for (a, &row) in (b..r).zip(rows) {
+                let value = values[first + step * row];
+                (above[a * r + b], above[b * r + a]) = (value, value);
+            }
+        });
+        self.deviations.clear();
+        self.deviations.extend((0..r).map(|j| self.values[j * r + j].max(0.0).sqrt()));
+    }
 }
 
 /// Y, L₁₁⁻¹, then the entries of a front.
-fn fill(front: &Front, from: &[f64], to: &mut [f64], room: &mut Room) {
+fn fill(front: &Front, from: &[f64], to: &mut [f64], above: &Above, room: &mut Room) {
     let k = front.columns;
     let r = front.height() - k;
     let (own, under) = from.split_at(k * k);
-    let Room { above, ratio, inverse, .. } = room;
+    let (above, Room { ratio, inverse }) = (&above.values, room);
     ratio.clear();
     ratio.extend_from_slice(under);
     inverse.clear();
@@ -118,10 +142,10 @@ fn fill(front: &Front, from: &[f64], to: &mut [f64], room: &mut Room) {
         inverse[0] = 1.0 / pivot;
         ratio.iter_mut().for_each(|y| *y /= pivot);
         let mut square = inverse[0] * inverse[0];
-        for j in 0..r {
-            let entry = provi_kernels::dot(&above[j * r..(j + 1) * r], ratio);
-            second[j] = -entry;
-            square += ratio[j] * entry;
+        provi_kernels::design::predict(above, r, ratio, second);
+        for (entry, y) in second.iter_mut().zip(&*ratio) {
+            square += y * *entry;
+            *entry = -*entry;
         }
         first[0] = square;
         return;
@@ -151,16 +175,13 @@ fn fill(front: &Front, from: &[f64], to: &mut [f64], room: &mut Room) {
 fn rounding(
     structure: &Structure,
     front: &Front,
-    from: &[f64],
-    to: &[f64],
+    (from, to): (&[f64], &[f64]),
     roots: &[f64],
-    room: &mut Room,
+    Above { deviations, .. }: &Above,
+    Room { ratio, inverse }: &Room,
 ) -> f64 {
     let k = front.columns;
     let r = front.height() - k;
-    let Room { above, ratio, inverse, deviations, .. } = room;
-    deviations.clear();
-    deviations.extend((0..r).map(|j| above[j * r + j].max(0.0).sqrt()));
     let mut sum: f64 = (0..r).map(|j| deviations[j] * roots[structure.row(front, k + j)]).sum();
     // T, then ‖T|L₁₁|‖.
     let mut reach = vec![0.0; k];

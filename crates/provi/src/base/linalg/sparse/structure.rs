@@ -7,6 +7,7 @@ use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, SymbolicCholeskyRaw, SymmetricOrdering, factorize_symbolic_cholesky,
 };
+use std::ops::Range;
 
 /// Sets of coordinates; any two members of a set have an entry in the matrix.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +73,9 @@ pub(crate) struct Structure {
     /// The place of each coordinate.
     place: Vec<u32>,
     fronts: Vec<Front>,
+    /// Fronts side by side that have as many columns and the same rows below. They are independent of each other, since all
+    /// these rows come after the last of them.
+    runs: Vec<Range<usize>>,
     /// The front of each place.
     owner: Vec<u32>,
     below: Vec<u32>,
@@ -121,7 +125,8 @@ impl Structure {
         let dim = order.len();
         let mut place = vec![0; dim];
         order.iter().enumerate().for_each(|(p, &i)| place[i as usize] = p as u32);
-        let (mut fronts, mut owner, mut below, mut len) = (Vec::new(), vec![0; dim], Vec::new(), 0);
+        let (mut fronts, mut owner, mut below, mut len) = (Vec::<Front>::new(), vec![0; dim], Vec::new(), 0);
+        let mut runs: Vec<Range<usize>> = Vec::new();
         for (s, (first, columns, mut rows)) in parts.into_iter().enumerate() {
             rows.sort_unstable();
             owner[first..first + columns].fill(s as u32);
@@ -129,9 +134,15 @@ impl Structure {
             below.append(&mut rows);
             let front = Front { first, columns, below: (begin, below.len()), values: len };
             len += front.height() * columns;
+            let like =
+                |last: &Front| last.columns == columns && below[last.below.0..last.below.1] == below[begin..];
+            match runs.last_mut().filter(|_| fronts.last().is_some_and(like)) {
+                Some(run) => run.end = s + 1,
+                None => runs.push(s..s + 1),
+            }
             fronts.push(front);
         }
-        Self { order, place, fronts, owner, below, len }
+        Self { order, place, fronts, runs, owner, below, len }
     }
 
     /// The same from a file; `None` if the parts do not fit together. What follows the first row below a front must be
@@ -191,6 +202,17 @@ impl Structure {
         &self.fronts
     }
 
+    /// Fronts side by side that are alike and independent of each other.
+    pub(crate) fn runs(&self) -> &[Range<usize>] {
+        &self.runs
+    }
+
+    /// The numbers of the fronts of a run.
+    pub(crate) fn values(&self, run: &Range<usize>) -> Range<usize> {
+        let (first, last) = (&self.fronts[run.start], &self.fronts[run.end - 1]);
+        first.values..last.values + last.height() * last.columns
+    }
+
     /// The front that holds a place's column.
     pub(crate) fn owner(&self, place: usize) -> usize {
         self.owner[place] as usize
@@ -224,8 +246,12 @@ impl Structure {
             if place < front.end() {
                 out.push(place - front.first);
             } else {
-                next += below[next..].partition_point(|&row| (row as usize) < place);
+                // Most often it is the next one.
+                if below.get(next).is_none_or(|&row| row as usize != place) {
+                    next += below[next..].partition_point(|&row| (row as usize) < place);
+                }
                 out.push(front.columns + next);
+                next += 1;
             }
         }
     }
@@ -236,14 +262,25 @@ impl Structure {
         &self,
         places: &[u32],
         room: &mut Vec<usize>,
+        visit: impl FnMut(usize, usize, usize, &[usize]),
+    ) {
+        self.first_columns(places, places.len(), room, visit);
+    }
+
+    /// The same for the first `count` members only.
+    pub(crate) fn first_columns(
+        &self,
+        places: &[u32],
+        count: usize,
+        room: &mut Vec<usize>,
         mut visit: impl FnMut(usize, usize, usize, &[usize]),
     ) {
         let mut b = 0;
-        while b < places.len() {
+        while b < count {
             let front = &self.fronts[self.owner(places[b] as usize)];
             self.local_rows(front, &places[b..], room);
             let begin = b;
-            while b < places.len() && (places[b] as usize) < front.end() {
+            while b < count && (places[b] as usize) < front.end() {
                 let column = places[b] as usize - front.first;
                 visit(b, front.values + column, front.columns, &room[b - begin..]);
                 b += 1;

@@ -2,14 +2,50 @@ use super::*;
 use crate::base::linalg::Cholesky;
 use crate::base::matrix::Matrix;
 
-/// Nested groups, crossed groups, a band, a full matrix, and coordinates that nothing ties.
+/// Nested groups, crossed groups, a band, a full matrix, coordinates that nothing ties, blocks, and groups of one and of two
+/// coordinates in runs that are longer than what one thread processes together.
 fn structures() -> Vec<(usize, Vec<Vec<u32>>)> {
     let nested = (0..6).map(|g| vec![0, 1, 2, 3 + g / 2, 6 + g]).collect();
     let crossed = (0..20u32).map(|n| vec![0, 1 + n % 5, 6 + (n * 7 + n / 5) % 4]).collect();
     let band = (0..11).map(|i| vec![i, i + 1]).collect();
     let full = vec![(0..9).collect::<Vec<u32>>()];
     let blocks = (0..3).map(|g| (40 * g..40 * g + 40).collect()).chain([vec![0, 40, 80]]).collect();
-    vec![(12, nested), (10, crossed), (12, band), (9, full), (5, vec![vec![0, 3]]), (121, blocks)]
+    let [single, pairs] = [1, 2].map(|size| {
+        let own = |g: u32| (3 + size * g..3 + size * (g + 1)).collect::<Vec<u32>>();
+        (0..300).flat_map(|g| [[vec![0, 1, 2], own(g)].concat(), own(g)]).collect()
+    });
+    vec![
+        (12, nested),
+        (10, crossed),
+        (12, band),
+        (9, full),
+        (5, vec![vec![0, 3]]),
+        (121, blocks),
+        (303, single),
+        (603, pairs),
+    ]
+}
+
+#[test]
+fn fronts_of_a_run_are_alike_and_none_is_below_another() {
+    let mut longest = 0;
+    for (dim, sets) in structures() {
+        let (structure, _, _) = problem(dim, &sets, 1);
+        let mut next = 0;
+        for run in structure.runs() {
+            assert_eq!(run.start, next);
+            next = run.end;
+            let fronts = &structure.fronts()[run.clone()];
+            let last = &fronts[fronts.len() - 1];
+            for front in fronts {
+                assert_eq!((front.columns, structure.below(front)), (last.columns, structure.below(last)));
+                assert!(structure.below(front).iter().all(|&row| row as usize >= last.first + last.columns));
+            }
+            longest = longest.max(run.len());
+        }
+        assert_eq!(next, structure.fronts().len());
+    }
+    assert!(longest > 2 * factor::TOGETHER, "{longest}");
 }
 
 fn problem(dim: usize, sets: &[Vec<u32>], seed: u64) -> (Structure, Vec<f64>, Matrix) {

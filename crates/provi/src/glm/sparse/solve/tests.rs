@@ -1,5 +1,6 @@
 use super::*;
 use crate::Seed;
+use crate::auto::scales::LinearPredictor;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::design::Design;
@@ -18,13 +19,15 @@ enum Groups {
 }
 
 const ALL: [Groups; 3] = [Groups::Nested, Groups::Crossed, Groups::Slopes];
-const FAMILIES: [Family; 6] = [
+const FAMILIES: [Family; 8] = [
     Family::Gaussian { noise_sd: 0.8 },
     Family::Bernoulli,
     Family::Probit,
     Family::Cloglog,
     Family::Poisson,
     Family::Gamma { noise_sd: 0.8 },
+    Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+    Family::NegativeBinomial { noise_sd: 0.7 },
 ];
 
 fn model(groups: Groups, family: Family, rows: usize, seed: u64) -> Glm {
@@ -44,8 +47,10 @@ fn model(groups: Groups, family: Family, rows: usize, seed: u64) -> Glm {
     }
     let response = |n: usize| match family {
         Family::Gaussian { .. } => noise[n] + x[n],
-        Family::Poisson => (1.5 + noise[n] + 0.3 * x[n]).exp().floor().min(9.0),
-        Family::Gamma { .. } => (0.5 * noise[n] + 0.3 * x[n]).exp(),
+        Family::Poisson | Family::NegativeBinomial { .. } => {
+            (1.5 + noise[n] + 0.3 * x[n]).exp().floor().min(9.0)
+        }
+        Family::Gamma { .. } | Family::Weibull { .. } => (0.5 * noise[n] + 0.3 * x[n]).exp(),
         _ => f64::from(u8::from(noise[n] + x[n] > 0.2)),
     };
     let y: Vec<f64> = (0..rows).map(response).collect();
@@ -292,7 +297,7 @@ fn another_prior_needs_no_pass_and_a_warm_start_ends_at_the_same_answer() {
 }
 
 #[test]
-fn covariances_and_expected_squares_are_those_of_the_dense_gaussian() {
+fn covariances_and_slopes_in_the_noise_are_those_of_the_dense_gaussian() {
     let family = Family::Gaussian { noise_sd: 0.8 };
     let model = model(Groups::Slopes, family, 60, 2);
     let sparse = model.sparse().unwrap();
@@ -313,8 +318,20 @@ fn covariances_and_expected_squares_are_those_of_the_dense_gaussian() {
     let offsets = model.offsets().unwrap();
     let squares: f64 =
         (0..60).map(|n| weights[n] * ((y[n] - offsets[n] - exact[n].0).powi(2) + exact[n].1.powi(2))).sum();
-    let [weight, found] = sparse.squares(&q).unwrap();
-    assert!((weight - weights.iter().sum::<f64>()).abs() < 1e-10 && (found / squares - 1.0).abs() < 1e-10);
+    let (weight, slope) = (weights.iter().sum::<f64>(), sparse.noise_slope(&q).unwrap());
+    assert!((slope / (weight - squares / 0.64) - 1.0).abs() < 1e-9);
+    for family in [
+        Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+        Family::NegativeBinomial { noise_sd: 0.7 },
+        Family::Gamma { noise_sd: 0.8 },
+    ] {
+        let model = self::model(Groups::Crossed, family, 60, 2);
+        let sparse = model.sparse().unwrap();
+        let q = SparseSolver::default().run(&sparse).unwrap().gaussian;
+        let dense = super::super::AnyGaussian::from(q.to_dense().unwrap());
+        let slopes = [sparse.noise_slope(&q).unwrap(), LinearPredictor::noise_slope(&model, &dense).unwrap()];
+        assert!((slopes[0] - slopes[1]).abs() < 1e-7 * (1.0 + slopes[1].abs()), "{slopes:?}");
+    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn stl_is_the_textbook_s_on_a_gaussian() {
 }
 
 #[test]
-#[ignore = "slow: the textbook's steps in fifty dimensions; fewer are tried beside it"]
+#[ignore = "slow: the textbook's steps in fifty dimensions; fewer are tried beside it; cargo xtask heavy runs it"]
 fn stl_is_the_textbook_s_on_a_gaussian_in_fifty_dimensions() {
     stl_beside_the_textbook(&gaussian(50, 10.0), 1, 10.0, true);
 }
@@ -126,7 +126,7 @@ fn stl_is_the_textbook_s_on_logistic_regression() {
 }
 
 #[test]
-#[ignore = "slow: the textbook's steps in fifty dimensions; fewer are tried beside it"]
+#[ignore = "slow: the textbook's steps in fifty dimensions; fewer are tried beside it; cargo xtask heavy runs it"]
 fn stl_is_the_textbook_s_on_logistic_regression_in_fifty_dimensions() {
     stl_beside_the_textbook(&logistic(50), 1, 200.0, false);
 }

@@ -1,0 +1,69 @@
+# What survreg and glm.nb say about times to an event and about counts whose rates vary.
+#
+#     Rscript families.R        # writes lung.csv, and NAME.json for each answer
+#
+# R 4.2.2 with survival 3.5-3, MASS 7.3-58.2 and jsonlite. The table quine.csv is that of gallery.R.
+#
+# survreg has the log of the time: log t = x'b + σW. provi has the log of the cumulative hazard at the time u: s = −(x'b − log u)/σ. Standard
+# errors of s are those of the delta method, from the covariance of b and log σ.
+
+suppressPackageStartupMessages({
+  library(survival)
+  library(MASS)
+  library(jsonlite)
+})
+
+answer <- function(name, data, call, command, estimate, error, scales = NULL) {
+  rows <- lapply(seq_along(estimate), function(i) {
+    list(name = names(estimate)[i], estimate = estimate[[i]], standard_error = error[[i]])
+  })
+  out <- list(
+    data = data, formula = command$formula, family = command$family, options = command$options, r = call,
+    coefficients = rows, scales = scales,
+    made_with = list(
+      R = R.version.string, MASS = as.character(packageVersion("MASS")), survival = as.character(packageVersion("survival"))
+    )
+  )
+  writeLines(toJSON(out, auto_unbox = TRUE, pretty = TRUE, digits = 10, null = "null"), paste0(name, ".json"))
+}
+
+# lung: survival with advanced lung cancer
+table <- lung[!is.na(lung$ph.ecog), c("time", "status", "age", "sex", "ph.ecog")]
+table <- data.frame(time = table$time, event = table$status - 1, age = table$age,
+  sex = c("male", "female")[table$sex], ecog = table$ph.ecog)
+con <- file("lung.csv", "wb")
+write.table(table, con, sep = ",", quote = FALSE, row.names = FALSE, eol = "\n")
+close(con)
+table$sex <- factor(table$sex, levels = c("male", "female"))
+unit <- signif(mean(table$time), 2)
+hazard <- function(fit) {
+  b <- coef(fit)
+  sigma <- fit$scale
+  at <- b
+  at[1] <- at[1] - log(unit)
+  d <- length(b)
+  slopes <- cbind(-diag(d) / sigma, at / sigma)
+  v <- fit$var
+  if (nrow(v) == d) slopes <- slopes[, 1:d]
+  names <- c("(Intercept)", "age", "sex[female]", "ecog")
+  list(estimate = setNames(-at / sigma, names), error = sqrt(diag(slopes %*% v %*% t(slopes))))
+}
+options <- list("--reference", "sex=male", "--prior-scale", "100")
+fit <- survreg(Surv(time, event) ~ age + sex + ecog, table, dist = "weibull")
+found <- hazard(fit)
+answer("lung-weibull", "lung.csv", "survreg(Surv(time, event) ~ age + sex + ecog, dist = \"weibull\")",
+  list(formula = "surv(time, event) ~ age + sex + ecog", family = "weibull", options = options),
+  found$estimate, found$error, list(list(name = "noise", ml = fit$scale, reml = NULL)))
+fit <- survreg(Surv(time, event) ~ age + sex + ecog, table, dist = "exponential")
+found <- hazard(fit)
+answer("lung-exponential", "lung.csv", "survreg(Surv(time, event) ~ age + sex + ecog, dist = \"exponential\")",
+  list(formula = "surv(time, event) ~ age + sex + ecog", family = "exponential", options = options),
+  found$estimate, found$error)
+
+# quine: days absent from school
+fit <- glm.nb(Days ~ Eth + Sex + Age + Lrn, quine, control = glm.control(epsilon = 1e-14, maxit = 200))
+found <- coef(summary(fit))
+names <- c("(Intercept)", "Eth[N]", "Sex[M]", "Age[F1]", "Age[F2]", "Age[F3]", "Lrn[SL]")
+answer("quine-negbinomial", "quine.csv", "glm.nb(Days ~ Eth + Sex + Age + Lrn)",
+  list(formula = "Days ~ Eth + Sex + Age + Lrn", family = "negbinomial", options = list("--prior-scale", "100")),
+  setNames(found[, 1], names), found[, 2], list(list(name = "noise", ml = 1 / sqrt(fit$theta), reml = NULL)))

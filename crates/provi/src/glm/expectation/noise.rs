@@ -1,0 +1,43 @@
+//! How the expected potential of a row changes with the noise.
+
+use super::quadrature::expect_rows;
+use crate::base::special;
+use crate::glm::Family;
+
+impl Family {
+    /// E_q ∂φ/∂log σ of a row per unit of its weight, constants included, for s ~ N(mean, variance). `lever` is the part of the row's offset
+    /// that the noise determines.
+    /// ```text
+    /// gaussian     1 − E(y − s)²/σ²
+    /// gamma        2α(log α − ψ(α)) − 2αE(s + ye⁻ˢ − 1 − log y)
+    /// weibull      δ − lever·(E eˢ − δ),   lever = (1/σ) log(t/u), which s includes
+    /// negbinomial  2(E σ(s) − p) − 2(1 − p)[E log(1 + eˢ) − ψ(y + r) + ψ(r)],   p = y/(y + r), and s includes −log r
+    /// ```
+    pub(crate) fn noise_slope(self, y: f64, mean: f64, variance: f64, lever: f64) -> f64 {
+        match self {
+            Self::Gaussian { noise_sd } => 1.0 - ((y - mean).powi(2) + variance) / (noise_sd * noise_sd),
+            Self::Gamma { .. } => {
+                let (shape, t) = (self.gamma_shape().unwrap_or(1.0), y.ln() - mean);
+                let deviance = (t + 0.5 * variance).exp_m1() - t;
+                2.0 * shape * (special::log_minus_digamma(shape) - deviance)
+            }
+            Self::Weibull { .. } => y - lever * ((mean + 0.5 * variance).exp() - y),
+            Self::NegativeBinomial { noise_sd } => {
+                let r = 1.0 / (noise_sd * noise_sd);
+                let count = r * y / (1.0 - y);
+                let at = softplus(mean, variance.sqrt());
+                // ψ(y+r) − ψ(r) without the difference of two large logarithms.
+                let digammas = special::log_minus_digamma(r) - special::log_minus_digamma(count + r)
+                    + (count / r).ln_1p();
+                2.0 * (at[1] - y) - 2.0 * (1.0 - y) * (at[0] - digammas)
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+/// E log(1 + eˢ) and E σ(s) for s ~ N(mean, deviation²).
+fn softplus(mean: f64, deviation: f64) -> [f64; 2] {
+    let at = expect_rows(Family::Bernoulli, &[mean], &[deviation], &[0.0]);
+    [at.value[0], at.first[0]]
+}

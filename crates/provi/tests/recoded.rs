@@ -1,0 +1,213 @@
+//! Times to an event and counts with gamma rates against answers found without the library.
+
+use crate::common::grid;
+use provi::predict::{self, predict, survival};
+use provi::scales::{FreeScales, Integration, ScalePrior};
+use provi::target::{Family, Glm, Prior, Target};
+use provi::{Auto, Design, Seed};
+
+const X: [f64; 12] = [-1.2, -0.7, -0.5, -0.1, 0.0, 0.2, 0.4, 0.8, 0.9, 1.3, 1.6, 2.1];
+const TIMES: [f64; 12] = [9.0, 6.5, 7.0, 4.0, 3.2, 5.5, 2.2, 3.0, 1.4, 2.6, 0.9, 0.7];
+const EVENTS: [f64; 12] = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0];
+const COUNTS: [f64; 12] = [0.0, 3.0, 0.0, 1.0, 9.0, 0.0, 2.0, 14.0, 1.0, 6.0, 25.0, 4.0];
+
+fn design() -> Design {
+    Design::dense(12, 2, &X.iter().flat_map(|&x| [1.0, x]).collect::<Vec<f64>>()).unwrap()
+}
+
+fn times(noise_sd: f64, unit: f64) -> Glm {
+    let family = Family::Weibull { noise_sd, unit };
+    Glm::survival(family, design(), &TIMES, &EVENTS, Prior::scale(2.0).unwrap()).unwrap()
+}
+
+fn counts(noise_sd: f64) -> Glm {
+    Glm::negative_binomial(design(), &COUNTS, noise_sd, Prior::scale(2.0).unwrap()).unwrap()
+}
+
+fn log_prior(z: &[f64; 2]) -> f64 {
+    z.iter().map(|z| -z * z / 8.0 - (2.0 * (2.0 * std::f64::consts::PI).sqrt()).ln()).sum()
+}
+
+/// log hazard of the events minus the cumulative hazards, and the probability of a count, as textbooks write them.
+#[test]
+fn the_densities_are_the_textbook_s() {
+    let (weights, offsets): (Vec<f64>, Vec<f64>) =
+        (0..12).map(|n| (0.5 + 0.1 * f64::from(n), 0.2 - 0.03 * f64::from(n))).unzip();
+    let z = [-0.4, 0.9];
+    for (sigma, unit) in [(0.5, 1.0), (0.8, 3.0), (1.7, 0.4), (1.0, 2.0)] {
+        let model = times(sigma, unit).with_weights(&weights).unwrap().with_offsets(&offsets).unwrap();
+        let row = |n: usize| {
+            let (s, shape) = (z[0] + z[1] * X[n] + offsets[n], 1.0 / sigma);
+            let cumulative = (TIMES[n] / unit).powf(shape) * s.exp();
+            weights[n] * (EVENTS[n] * (shape / TIMES[n] * cumulative).ln() - cumulative)
+        };
+        let expected = log_prior(&z) + (0..12).map(row).sum::<f64>();
+        let found = model.log_density(&z, &mut [0.0; 2]).unwrap();
+        assert!((found - expected).abs() < 1e-11, "{sigma} {unit}: {found} {expected}");
+        if (sigma - 1.0).abs() < 1e-9 {
+            let family = Family::ExponentialTime { unit };
+            let plain = Glm::survival(family, design(), &TIMES, &EVENTS, Prior::scale(2.0).unwrap()).unwrap();
+            let plain = plain.with_offsets(&offsets).unwrap().with_weights(&weights).unwrap();
+            assert!((plain.log_density(&z, &mut [0.0; 2]).unwrap() - found).abs() < 1e-12);
+        }
+    }
+    for sigma in [0.3, 1.0, 2.5] {
+        let model = counts(sigma).with_weights(&weights).unwrap().with_offsets(&offsets).unwrap();
+        let row = |n: usize| {
+            let (mean, r, y) = ((z[0] + z[1] * X[n] + offsets[n]).exp(), sigma.powi(-2), COUNTS[n]);
+            let gammas = libm::lgamma(y + r) - libm::lgamma(r) - libm::lgamma(y + 1.0);
+            weights[n] * (gammas + r * (r / (r + mean)).ln() + y * (mean / (r + mean)).ln())
+        };
+        let expected = log_prior(&z) + (0..12).map(row).sum::<f64>();
+        let found = model.log_density(&z, &mut [0.0; 2]).unwrap();
+        assert!((found - expected).abs() < 1e-10, "{sigma}: {found} {expected}");
+    }
+    let (given, plain) = (counts(0.5).with_weights(&weights).unwrap(), counts(0.5));
+    assert!(given.weights().unwrap().iter().zip(&weights).all(|(a, b)| (a - b).abs() < 1e-12));
+    assert!(plain.weights().is_none() && plain.offsets().is_none() && times(0.5, 1.0).offsets().is_none());
+}
+
+/// Evidence, means and deviations by a sum over a grid of both coefficients lie within what the certificate proves.
+#[test]
+fn certificates_cover_what_a_grid_finds() {
+    for model in [times(0.6, 4.0), times(1.3, 4.0), counts(0.4), counts(1.2)] {
+        grid::assert_covered(&model, 0.1);
+    }
+}
+
+/// The noise that is found is where the ELBO is largest, in memory and with a sparse factor.
+#[test]
+fn the_noise_is_where_the_elbo_is_largest() {
+    let elbo = |model: &Glm| {
+        let q = Auto::default().run(model, Seed(0)).unwrap().fit.gaussian;
+        -provi::expectation::neg_elbo(model, &q).unwrap()
+    };
+    let at: [(&dyn Fn(f64) -> Glm, f64); 2] = [(&|sd| times(sd, 4.0), 0.1), (&counts, 0.3)];
+    for (at, least) in at {
+        let found = FreeScales::noise(&at(1.0)).maximise(&at(1.0)).unwrap();
+        let best = found.noise_sd.unwrap();
+        let top = elbo(&at(best));
+        assert!(best > least && (top + found.neg_elbo).abs() < 1e-8, "{best}: {top} {}", found.neg_elbo);
+        for factor in [0.5, 0.9, 0.99, 1.01, 1.1, 2.0] {
+            assert!(elbo(&at(factor * best)) < top, "{best} {factor}");
+        }
+    }
+}
+
+/// One coefficient and the noise: what is integrated over agrees with a sum over a grid of both.
+#[test]
+fn the_noise_is_integrated_over_as_a_grid_does() {
+    let one = || Design::dense(12, 1, &[1.0; 12]).unwrap();
+    let scale = || Prior::scale(2.0).unwrap();
+    let times = |noise_sd: f64| {
+        Glm::survival(Family::Weibull { noise_sd, unit: 4.0 }, one(), &TIMES, &EVENTS, scale()).unwrap()
+    };
+    let counts = |noise_sd: f64| Glm::negative_binomial(one(), &COUNTS, noise_sd, scale()).unwrap();
+    let at: [&dyn Fn(f64) -> Glm; 2] = [&times, &counts];
+    for at in at {
+        let prior = ScalePrior::HalfStudentT { degrees: 3.0, scale: 1.0 };
+        let found = FreeScales::noise(&at(1.0)).integrate(&at(1.0), &Integration::new(vec![prior])).unwrap();
+        let mut sums = [0.0f64; 4];
+        for i in 0..1000 {
+            let sigma = 0.05 * (5e-3 * f64::from(i)).exp();
+            let model = at(sigma);
+            // half_t(3, 1), and dσ = σ d log σ.
+            let law =
+                4.0 / (std::f64::consts::PI * 3f64.sqrt()) / (1.0 + sigma * sigma / 3.0).powi(2) * sigma;
+            for j in -400..=500 {
+                let z = 0.01 * f64::from(j);
+                let p = law * model.log_density(&[z], &mut [0.0]).unwrap().exp() * 0.01 * 5e-3;
+                [1.0, sigma, z, z * z].into_iter().zip(&mut sums).for_each(|(x, sum)| *sum += p * x);
+            }
+        }
+        let [sigma, mean, square] = [1, 2, 3].map(|k| sums[k] / sums[0]);
+        let evidence = sums[0].ln();
+        assert!((found.log_evidence - evidence).abs() < 5e-3, "{} {evidence}", found.log_evidence);
+        let near = |a: f64, b: f64, room: f64| assert!((a - b).abs() < room, "{a} {b}");
+        near(found.scale_mean(0).unwrap(), sigma, 5e-3 * sigma);
+        let sd = (square - mean * mean).sqrt();
+        near(found.mean()[0], mean, 0.05 * sd);
+        near(found.standard_deviations()[0], sd, 0.05 * sd);
+    }
+}
+
+/// Survival probabilities are the share of drawn times beyond the given one, and the mean is theirs.
+#[test]
+fn predictions_are_those_of_drawn_times() {
+    let family = Family::Weibull { noise_sd: 0.7, unit: 5.0 };
+    let q = provi::Gaussian::new(&[0.2, -0.5], &[0.3, 0.1, 0.2]).unwrap();
+    let design = Design::dense(2, 2, &[1.0, 0.5, 1.0, -1.0]).unwrap();
+    let rows = predict::Rows::new(&design);
+    let (at, draws) = (predict(family, &q, &rows, 0.9).unwrap(), 40_000);
+    let seen = predict::responses(family, &q, &rows, draws, Seed(3)).unwrap();
+    for time in [1.0, 4.0, 9.0] {
+        let lived = survival(&[(1.0, family, at.clone())], time, 0.9).unwrap();
+        for (n, found) in lived.iter().enumerate() {
+            let lived = found.mean;
+            assert!(found.low < lived && lived < found.high, "{found:?}");
+            let share = (0..draws).filter(|k| seen[2 * k + n] > time).count() as f64 / draws as f64;
+            // Six standard errors.
+            assert!(
+                (share - lived).abs() < 6.0 * (0.25 / draws as f64).sqrt(),
+                "{time} {n}: {share} {lived}"
+            );
+        }
+    }
+    assert!(at.iter().all(|at| at.low < at.mean && at.mean < at.high));
+    let other = survival(&[(1.0, Family::Poisson, at.clone())], 1.0, 0.9).unwrap_err().to_string();
+    assert!(other.contains("weibull or exponential") && survival(&[(1.0, family, at)], 0.0, 0.9).is_err());
+}
+
+/// Data of the model, with a fixed censoring time: intervals of 90% hold the truth about that often, and an analysis that takes censored times
+/// for events, a planted mistake, does not.
+#[test]
+fn intervals_of_simulated_data_hold_the_truth() {
+    let (rows, sets, truth) = (60, 60, [-0.5, 0.8]);
+    let mut x = vec![0.0; rows];
+    provi_kernels::normals(9, 0, 0, &mut x);
+    let design = Design::dense(rows, 2, &x.iter().flat_map(|&x| [1.0, x]).collect::<Vec<f64>>()).unwrap();
+    let known = provi::Gaussian::new(&truth, &[1e-9, 0.0, 1e-9]).unwrap();
+    let (weibull, negbin) =
+        (Family::Weibull { noise_sd: 0.6, unit: 2.0 }, Family::NegativeBinomial { noise_sd: 0.8 });
+    let mut inside = [0.0; 3];
+    for set in 0..sets {
+        let drawn = |family: Family| {
+            predict::responses(family, &known, &predict::Rows::new(&design), 1, Seed(100 + set)).unwrap()
+        };
+        let (all, prior) = (drawn(weibull), || Prior::scale(5.0).unwrap());
+        let cut = 2.5;
+        let times: Vec<f64> = all.iter().map(|t| t.min(cut)).collect();
+        let events: Vec<f64> = all.iter().map(|&t| f64::from(u8::from(t < cut))).collect();
+        let models = [
+            Glm::survival(weibull, design.clone(), &times, &events, prior()).unwrap(),
+            Glm::new(negbin, design.clone(), &drawn(negbin), prior()).unwrap(),
+            Glm::new(weibull, design.clone(), &times, prior()).unwrap(),
+        ];
+        for (inside, model) in inside.iter_mut().zip(models) {
+            let free = FreeScales::noise(&model).maximise(&model).unwrap();
+            let q = free.gaussian.to_dense().unwrap();
+            let off = (q.mean()[1] - truth[1]).abs() / q.standard_deviations()[1];
+            *inside += if off < 1.645 { 1.0 } else { 0.0 };
+        }
+    }
+    // 60 sets at 90%: at least 44 but for a chance of 2e-5; a mistake keeps fewer.
+    assert!(inside[0] >= 44.0 && inside[1] >= 44.0, "{inside:?}");
+    assert!(inside[2] < 44.0, "{inside:?}");
+}
+
+#[test]
+fn what_is_no_time_or_event_is_named() {
+    let refusal = |times: [f64; 2], events: [f64; 2], family: Family| {
+        let design = Design::dense(2, 1, &[1.0, 1.0]).unwrap();
+        Glm::survival(family, design, &times, &events, Prior::scale(1.0).unwrap()).unwrap_err().to_string()
+    };
+    let weibull = Family::Weibull { noise_sd: 1.0, unit: 1.0 };
+    let found = refusal([1.0, -3.0], [1.0, 1.0], weibull);
+    assert!(found.contains("response -3 at row 1 is not a time above 0"), "{found}");
+    let found = refusal([1.0, 2.0], [1.0, 2.0], weibull);
+    assert!(
+        found.contains("response 2 at row 1 is not an event of 1") && found.contains("censored"),
+        "{found}"
+    );
+    assert!(refusal([1.0, 2.0], [1.0, 0.0], Family::Poisson).contains("no times to an event"));
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(provi)
+
+test_check("provi")
