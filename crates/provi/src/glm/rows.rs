@@ -160,6 +160,11 @@ impl Rows {
 
     /// The rows with the weight of one of them at 0.
     pub(crate) fn without(mut self, row: usize) -> Self {
+        if self.given.is_some() {
+            let mut weights = self.given_weights().to_vec();
+            weights[row] = 0.0;
+            return self.recoded_with_weights(&weights);
+        }
         self.weights[row] = 0.0;
         self.unweighted = false;
         self.known = OnceLock::new();

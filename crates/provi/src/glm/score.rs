@@ -34,19 +34,31 @@ pub(crate) struct RowLikelihood {
     /// The part of −log p that does not depend on the predictor.
     constant: f64,
     trials: f64,
+    /// log(t/u) of a time to an event, or a count, and the user's weight, of families that are coded anew for each noise.
+    given: Option<[f64; 2]>,
 }
 
 impl Rows {
     /// The likelihood of a row.
     pub(crate) fn likelihood_of(&self, row: usize) -> RowLikelihood {
         let (family, response, weight) = (self.family, self.response[row], self.weights[row]);
-        let trials = self.trials().map(|trials| trials[row]);
-        let constant = match trials {
-            Some(n) => -weight / n * super::rows::ln_choose(n, (response * n).round())[0],
-            None => weight * family.constant(response),
+        let (trials, given) = (self.trials().map(|trials| trials[row]), self.given_of(row));
+        let constant = match (trials, given) {
+            (Some(n), _) => -weight / n * super::rows::ln_choose(n, (response * n).round())[0],
+            (None, Some(given)) => recoded_constant(family, response, given),
+            (None, None) => weight * family.constant(response),
         };
-        RowLikelihood { family, response, weight, constant, trials: trials.unwrap_or(1.0) }
+        RowLikelihood { family, response, weight, constant, trials: trials.unwrap_or(1.0), given }
     }
+}
+
+/// The constant of a time to an event, whose response is whether it was seen, or of a count with gamma rates.
+fn recoded_constant(family: Family, response: f64, [value, weight]: [f64; 2]) -> f64 {
+    weight
+        * match family.time_unit() {
+            Some(unit) => family.constant(response) + response * (value + unit.ln()),
+            None => family.constant(value),
+        }
 }
 
 impl RowLikelihood {
@@ -55,11 +67,26 @@ impl RowLikelihood {
         self.weight <= 0.0
     }
 
-    /// The same response under another noise.
-    pub(crate) fn with_noise(self, noise_sd: f64) -> Result<Self> {
+    /// The same response under another noise, and by how much its predictor differs from that under this one.
+    pub(crate) fn with_noise(self, noise_sd: f64) -> Result<(Self, f64)> {
         let family =
             self.family.with_noise_sd(noise_sd).ok_or(Error::NoNoise { family: self.family.name() })?;
-        Ok(Self { family, constant: self.weight * family.constant(self.response), ..self })
+        let Some(given) = self.given else {
+            return Ok((
+                Self { family, constant: self.weight * family.constant(self.response), ..self },
+                0.0,
+            ));
+        };
+        let constant = recoded_constant(family, self.response, given);
+        let ([value, weight], before) = (given, self.family);
+        Ok(match (family.hazard_shape(), before.hazard_shape()) {
+            (Some(shape), Some(old)) => (Self { family, constant, ..self }, (shape - old) * value),
+            _ => {
+                let [r, old] = [family, before].map(|family| family.count_shape().unwrap_or(1.0));
+                let (response, weight) = (value / (value + r), weight * (value + r));
+                (Self { family, constant, response, weight, ..self }, old.ln() - r.ln())
+            }
+        })
     }
 
     /// log p(y|s), times the weight.
@@ -124,10 +151,19 @@ impl RowLikelihood {
         at
     }
 
-    /// P(new < y) and P(new ≤ y) at a known predictor; the same number for a response with a density. A weight changes nothing.
+    /// P(new < y) and P(new ≤ y) at a known predictor; the same number for a response with a density. A time that was censored stands for
+    /// all later ones. A weight changes nothing.
     pub(crate) fn cumulative(&self, s: f64) -> [f64; 2] {
         let mean = response(self.family, s);
         match self.family {
+            Family::Weibull { .. } | Family::ExponentialTime { .. } => {
+                let passed = -(-s.exp()).exp_m1();
+                if self.response > 0.5 { [passed; 2] } else { [passed, 1.0] }
+            }
+            Family::NegativeBinomial { .. } => {
+                let (k, r) = (self.given.map_or(0.0, |[k, _]| k), self.family.count_shape().unwrap_or(1.0));
+                [k - 1.0, k].map(|k| negative_binomial_up_to(self.family, k, r, s))
+            }
             Family::Gaussian { noise_sd } => [special::normal_cdf((self.response - s) / noise_sd); 2],
             Family::Bernoulli | Family::Binomial | Family::Probit | Family::Cloglog => {
                 let k = (self.response * self.trials).round();
@@ -182,6 +218,41 @@ fn trapezoid<const N: usize>(f: impl Fn(f64) -> [f64; N], from: f64, to: f64, to
     found
 }
 
+/// P(X ≤ k) for counts of mean re^s and shape r, whose trials succeed with probability sigmoid(s).
+fn negative_binomial_up_to(family: Family, k: f64, r: f64, s: f64) -> f64 {
+    let mean = r * s.exp();
+    if k < 0.0 {
+        return 0.0;
+    }
+    if mean > FAR || k > 10.0 * FAR {
+        // The rate alone says which of so many counts it is.
+        return 1.0 - special::gamma_upper(r, r * (k + 0.5) / mean);
+    }
+    let share = special::sigmoid(s);
+    let term = |k: f64| (k * share.ln() - r * s.exp().ln_1p() - family.constant(k)).exp();
+    match k < mean {
+        true => outwards(k, term(k), -1.0, f64::INFINITY, |k| k / ((k - 1.0 + r) * share)).min(1.0),
+        false => {
+            let rest = outwards(k + 1.0, term(k + 1.0), 1.0, f64::INFINITY, |k| (k + r) / (k + 1.0) * share);
+            (1.0 - rest).max(0.0)
+        }
+    }
+}
+
+/// Counts of a larger mean are taken for their rate.
+const FAR: f64 = 1e6;
+
+/// A sum of probabilities from a count on, up or down, until they no longer count; `ratio(k)` leads from that of k to the next.
+fn outwards(first: f64, probability: f64, step: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
+    let (mut at, mut term, mut sum) = (first, probability, 0.0f64);
+    while term > 1e-17 * sum && (0.0..=most).contains(&at) {
+        sum += term;
+        term *= ratio(at);
+        at += step;
+    }
+    sum
+}
+
 /// P(X ≤ k), X the number of successes among n trials of probability p: terms are added from k outwards on the side away from the mode,
 /// where each is smaller than the last.
 fn binomial_up_to(k: f64, n: f64, p: f64) -> f64 {
@@ -199,18 +270,10 @@ fn binomial_up_to(k: f64, n: f64, p: f64) -> f64 {
     let first = if below { k } else { k + 1.0 };
     let logs = [n, first, n - first].map(|x| special::ln_gamma(x + 1.0));
     let log = logs[0] - logs[1] - logs[2] + first * p.ln() + (n - first) * (-p).ln_1p();
-    let (mut at, mut term, mut sum) = (first, log.exp(), 0.0f64);
-    while term > 1e-17 * sum && (0.0..=n).contains(&at) {
-        sum += term;
-        if below {
-            term *= at / ((n - at + 1.0) * odds);
-            at -= 1.0;
-        } else {
-            term *= (n - at) / (at + 1.0) * odds;
-            at += 1.0;
-        }
+    match below {
+        true => outwards(first, log.exp(), -1.0, n, |k| k / ((n - k + 1.0) * odds)).min(1.0),
+        false => (1.0 - outwards(first, log.exp(), 1.0, n, |k| (n - k) / (k + 1.0) * odds)).max(0.0),
     }
-    if below { sum.min(1.0) } else { (1.0 - sum).max(0.0) }
 }
 
 impl Glm {
@@ -252,7 +315,10 @@ impl Glm {
                 Err(Error::Shape { what: "noise of the draws", found: noise.len(), expected: points.rows() })
             }
             Some(noise) => {
-                let at = |(&s, &sd): (&f64, &f64)| Ok(law.with_noise(sd)?.log_density(s));
+                let at = |(&s, &sd): (&f64, &f64)| {
+                    let (law, shift) = law.with_noise(sd)?;
+                    Ok(law.log_density(s + shift))
+                };
                 predictors.iter().zip(noise).map(at).collect()
             }
         }
@@ -305,6 +371,8 @@ mod tests {
             law(Family::Poisson, 900.0, 1.0),
             law(Family::Gamma { noise_sd: 0.4 }, 2.0, 1.0),
             law(Family::Exponential, 0.3, 1.0),
+            law(Family::Weibull { noise_sd: 0.6, unit: 1.3 }, 0.8, 1.0),
+            law(Family::NegativeBinomial { noise_sd: 0.7 }, 3.0, 1.0),
         ]
     }
 
@@ -336,7 +404,7 @@ mod tests {
     fn probabilities_of_counts_add_up_to_the_cumulative_ones() {
         let design = || Design::dense(1, 1, &[1.0]).unwrap();
         for (mean, deviation) in [(0.4, 0.3), (-1.2, 1.1)] {
-            let (mut poisson, mut binomial) = (0.0, 0.0);
+            let (mut poisson, mut binomial, mut negative) = (0.0, 0.0, 0.0);
             for k in 0..=20 {
                 let k = f64::from(k);
                 let row = law(Family::Poisson, k, 1.0);
@@ -349,6 +417,11 @@ mod tests {
                 assert!((below - binomial).abs() < 1e-9);
                 binomial += row.log_predictive(mean, deviation).exp();
                 assert!((up_to - binomial).abs() < 1e-9);
+                let row = law(Family::NegativeBinomial { noise_sd: 0.7 }, k, 1.0);
+                let [below, up_to] = row.mean_cumulative(mean, deviation);
+                assert!((below - negative).abs() < 1e-9);
+                negative += row.log_predictive(mean, deviation).exp();
+                assert!((up_to - negative).abs() < 1e-9);
             }
             assert!((binomial - 1.0).abs() < 1e-10);
         }
@@ -370,7 +443,22 @@ mod tests {
         let models = [
             Glm::binomial(design.clone(), &[3.0, 0.0, 7.0], &[5.0, 2.0, 7.0], flat.clone()).unwrap(),
             Glm::poisson(design.clone(), &[3.0, 0.0, 7.0], flat.clone()).unwrap(),
-            Glm::gamma(design, &[3.0, 0.2, 7.0], 0.6, flat).unwrap(),
+            Glm::gamma(design.clone(), &[3.0, 0.2, 7.0], 0.6, flat.clone()).unwrap(),
+            Glm::new(
+                Family::NegativeBinomial { noise_sd: 0.6 },
+                design.clone(),
+                &[3.0, 0.0, 7.0],
+                flat.clone(),
+            )
+            .unwrap(),
+            Glm::survival(
+                Family::Weibull { noise_sd: 0.6, unit: 2.0 },
+                design,
+                &[3.0, 0.2, 7.0],
+                &[1.0, 0.0, 1.0],
+                flat,
+            )
+            .unwrap(),
         ];
         for model in models {
             let model =
@@ -390,6 +478,11 @@ mod tests {
             let less = model.without(1).unwrap().log_density(&z, &mut [0.0; 2]).unwrap();
             let row = model.log_likelihoods_of(1, &points, None).unwrap()[0];
             assert!((less + row - whole).abs() < 1e-11);
+            // The noise of a draw changes how some rows are coded.
+            let Some(other) = model.family().with_noise_sd(0.9) else { continue };
+            let noisy: f64 = model.log_likelihoods(&points, Some(&[0.9])).unwrap().entries().iter().sum();
+            let whole = model.with_family(other).unwrap().log_density(&z, &mut [0.0; 2]).unwrap();
+            assert!((noisy + prior - whole).abs() < 1e-11, "{}", other.name());
         }
     }
 }

@@ -108,8 +108,8 @@ fn smoothed(model: &Glm, row: usize, points: &Matrix, noise: Option<&[f64]>) -> 
     let weighted: Vec<f64> = ratios.iter().zip(&logs).map(|(ratio, log)| ratio + log).collect();
     let [mut below, mut up_to] = [0.0; 2];
     for (k, (s, ratio)) in model.predictors_of(row, points)?.iter().zip(&ratios).enumerate() {
-        let law = noise.map_or(Ok(law), |noise| law.with_noise(noise[k]))?;
-        let ([a, b], share) = (law.cumulative(*s), (ratio - total).exp());
+        let (law, shift) = noise.map_or(Ok((law, 0.0)), |noise| law.with_noise(noise[k]))?;
+        let ([a, b], share) = (law.cumulative(s + shift), (ratio - total).exp());
         below += share * a;
         up_to += share * b;
     }
