@@ -28,7 +28,6 @@ use crate::failure::Result;
 
 const EXAMPLES: &str = "\
 Examples:
-  provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
 Exit status: 0 finished; 1 something asked for is not proved; 2 failed;

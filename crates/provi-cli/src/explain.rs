@@ -57,7 +57,8 @@ const TOPICS: &[(&str, &str)] = topics![
 const SYNONYMS: &[(&str, &str)] = &[
     ("effect", "effects"),
     ("elpd", "loo"),
-    ("p_loo", "loo"),
+    ("elpd-loo", "loo"),
+    ("p-loo", "loo"),
     ("waic", "loo"),
     ("loo-pit", "loo"),
     ("cross-validation", "loo"),
