@@ -133,20 +133,21 @@ impl RowLikelihood {
         let other = mean - variance * self.weight * self.family.derivatives(mean, self.response)[1];
         let (mut low, mut high) = if other < mean { (other, mean) } else { (mean, other) };
         let mut at = mean;
-        for _ in 0..200 {
+        for i in 0..400 {
             let [first, second] = slope(at);
             if first > 0.0 {
-                high = at
+                high = at;
             } else {
-                low = at
+                low = at;
             }
             let newton = at - first / second;
-            // A bisection where Newton leaves the bracket; NaN does.
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-            if (next - at).abs() <= 1e-12 * (1.0 + at.abs()) {
-                return next;
+            // Newton's step where it stays inside the bracket, which NaN does not. On an exponential it is one unit long from anywhere, so
+            // every fourth step is a bisection.
+            let inside = newton > low && newton < high;
+            if inside && (newton - at).abs() <= 1e-12 * (1.0 + at.abs()) {
+                return newton;
             }
-            at = next;
+            at = if inside && i % 4 < 3 { newton } else { 0.5 * (low + high) };
         }
         at
     }
