@@ -26,6 +26,14 @@ pub(crate) fn check(run: &Run) -> Outcome {
         let mut provi = Command::new(run.binaries.join("provi"));
         provi.arg("fit").arg(data).arg(formula).arg("--out").arg(dir.join(name)).args(["--force", "--quiet"]);
         run.wait(provi.stdout(Stdio::null()))?;
+        // The same exact draws, weighed by provi and, from a store, by ArviZ.
+        let fit = dir.join(name);
+        let mut provi = Command::new(run.binaries.join("provi"));
+        provi.arg("sample").arg(&fit).arg("--exact").arg("--data").arg(data).arg("--force");
+        run.wait(provi.arg("--out").arg(dir.join(format!("{name}-exact.zarr"))).stdout(Stdio::null()))?;
+        let mut provi = Command::new(run.binaries.join("provi"));
+        provi.arg("loo").arg(&fit).arg("--data").arg(data).args(["--method", "psis", "--json"]);
+        run.wait(provi.stdout(fs::File::create(dir.join(format!("{name}-loo.json")))?))?;
     }
     let mut checked = 0;
     for (python, version) in pythons() {

@@ -35,6 +35,25 @@ pub enum Error {
         "exact draws need the rows in memory, and this fit reads its files at each pass; draws of the fitted Gaussian need no data"
     )]
     ExactNeedsRows,
+    /// Rows that are not in memory cannot be left out.
+    #[error(
+        "leaving out rows needs them in memory, and this fit reads its files at each pass; fit a table that fits in memory, or a sample of the \
+         rows"
+    )]
+    LooNeedsRows,
+    /// Bounds of elpd are those of refits.
+    #[error(
+        "bounds of elpd on both sides come from refits, not from importance ratios; say method = refit, or leave it out"
+    )]
+    LooCertify,
+    /// Too few draws for importance ratios.
+    #[error("importance ratios of {draws} draws have no tail to judge; at least {least} are needed")]
+    LooDraws {
+        /// The number given.
+        draws: usize,
+        /// The least number.
+        least: usize,
+    },
     /// A fit without bounds of its evidence.
     #[error("`{fit}` has no certificate")]
     NoCertificate {

@@ -8,6 +8,7 @@ pub mod effects;
 pub mod fitted;
 mod fresh;
 mod integrated;
+pub mod loo;
 pub mod measured;
 pub mod posterior;
 pub mod predict;

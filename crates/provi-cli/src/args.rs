@@ -16,6 +16,7 @@ use crate::command::completions::CompletionsArgs;
 use crate::command::effects::EffectsArgs;
 use crate::command::explain::ExplainArgs;
 use crate::command::inspect::InspectArgs;
+use crate::command::loo::LooArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
 use crate::command::probe_library::ProbeLibraryArgs;
@@ -27,7 +28,6 @@ use crate::failure::Result;
 
 const EXAMPLES: &str = "\
 Examples:
-  provi demo
   provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
 Exit status: 0 finished; 1 something asked for is not proved; 2 failed;
@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Sample(SampleArgs),
     /// Compare models of the same data by their log evidence
     Compare(CompareArgs),
+    /// Leave out one row at a time: elpd, WAIC, k̂, models compared
+    Loo(LooArgs),
     /// Check a fit, provi's or another tool's, against its data
     Certify(Box<CertifyArgs>),
     /// Describe a table, and warn of what would trouble a fit

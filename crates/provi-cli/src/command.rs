@@ -10,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod library;
+pub(crate) mod loo;
 pub(crate) mod man;
 mod plan;
 pub(crate) mod predict;
@@ -128,6 +129,7 @@ fn said(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
         Command::Inspect(args) => inspect::execute(args),
         Command::Sample(args) => sample::execute(args),
         Command::Compare(args) => compare::execute(args),
+        Command::Loo(args) => loo::execute(args),
         Command::Explain(args) => explain::execute(args),
         Command::Completions(args) => Ok(completions::execute(args)),
         Command::Man(args) => man::execute(args),

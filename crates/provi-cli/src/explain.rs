@@ -26,6 +26,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "effects",
     "evidence",
     "compare",
+    "loo",
     "elbo",
     "estimates",
     "khat",
@@ -55,6 +56,12 @@ const TOPICS: &[(&str, &str)] = topics![
 /// Other words for the topics.
 const SYNONYMS: &[(&str, &str)] = &[
     ("effect", "effects"),
+    ("elpd", "loo"),
+    ("elpd-loo", "loo"),
+    ("p-loo", "loo"),
+    ("waic", "loo"),
+    ("loo-pit", "loo"),
+    ("cross-validation", "loo"),
     ("margins", "effects"),
     ("marginal-effects", "effects"),
     ("slopes", "effects"),

@@ -15,6 +15,7 @@ mod help;
 mod killed;
 mod large;
 mod library;
+mod loo;
 mod mixed;
 mod models;
 mod outputs;

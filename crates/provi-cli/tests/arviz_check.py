@@ -49,6 +49,25 @@ attributes = data["posterior"].attrs
 assert json.loads(attributes["provi_certificate"]) == fit["certificate"]
 assert attributes["inference_library"] == "provi"
 
+# Ratios of exact draws: provi's own beside ArviZ's, of the same draws.
+with open(folder + "-loo.json", encoding="utf-8") as file:
+    own = json.load(file)["models"][0]
+exact = folder + "-exact.zarr"
+drawn = az.from_zarr(exact) if major >= 1 else az.InferenceData.from_datatree(xr.open_datatree(exact, engine="zarr"))
+assert drawn["log_likelihood"]["y"].dims == ("chain", "draw", "row")
+assert own["draws_of"] == "exact" and drawn["posterior"].attrs["provi_draws"] == "exact"
+theirs = az.loo(drawn, pointwise=True, reff=1.0)
+values = np.asarray(theirs.elpd_i if hasattr(theirs, "elpd_i") else theirs.loo_i)
+ks = np.asarray(theirs.pareto_k)
+for row, elpd, k in zip(own["rows"], values, ks):
+    assert row["pareto_k"] is None or abs(row["pareto_k"] - k) < 1e-8, (row, k)
+    assert row["refitted"] or abs(row["elpd"] - elpd) < 1e-8, (row, elpd)
+theirs = az.waic(drawn) if hasattr(az, "waic") else None
+if theirs is not None:
+    assert abs(theirs.elpd_waic - own["waic"]["elpd"]["value"]) < 1e-8
+    assert abs(theirs.se - own["waic"]["elpd"]["standard_error"]) < 1e-8
+    assert abs(theirs.p_waic - own["waic"]["p_waic"]) < 1e-8
+
 summary = az.summary(data, var_names=["beta"])
 assert list(summary.index) == [f"beta[{name}]" for name in fit["names"]], list(summary.index)
 print(f"ArviZ {az.__version__}: {len(fit['names'])} coefficients, {beta.sizes['chain']} x {beta.sizes['draw']} draws")

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::{Bench, assert_snapshot};
 
 /// In the order of the first help.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "demo",
     "fit",
     "summary",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 16] = [
     "effects",
     "sample",
     "compare",
+    "loo",
     "certify",
     "inspect",
     "plan",

@@ -34,6 +34,7 @@ mod error;
 mod exact;
 mod finite_sum;
 mod formula;
+mod loo;
 mod model;
 mod native;
 mod options;
@@ -60,6 +61,8 @@ mod _provi {
     use super::exact::{exact_of_model, exact_of_table};
     #[pymodule_export]
     use super::formula::{conflicts, contrasts, fit_formula, notes, predict_table, report};
+    #[pymodule_export]
+    use super::loo::{likelihoods_of_model, likelihoods_of_table, loo_of_model, loo_of_table};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

@@ -10,6 +10,8 @@ mod bare;
 mod explore;
 mod improper;
 pub(crate) mod initial;
+#[doc(hidden)]
+pub mod loo;
 mod low_rank;
 #[doc(hidden)]
 pub mod scales;

@@ -14,6 +14,7 @@ pub(crate) mod normal_equations;
 pub mod predict;
 pub(crate) mod prior;
 pub(crate) mod rows;
+mod score;
 pub mod separation;
 pub mod sparse;
 mod sparse_glm;

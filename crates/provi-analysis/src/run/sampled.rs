@@ -3,13 +3,15 @@
 use provi::estimate::{Estimates, log_ratios, psis, resample, weighted_draws};
 use provi::scales::ScaleMixture;
 use provi::sparse::AnyGaussian;
-use provi::target::Evaluator;
+use provi::target::{Evaluator, Glm};
 use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
+use crate::model::ModelTarget;
 use crate::number::bound;
 use crate::record::fit_file::FitFile;
+use crate::run::fitted::Fitted;
 
 /// Independent draws have no chains; they are split into several so that tools that compare chains work.
 const CHAINS: usize = 4;
@@ -17,6 +19,8 @@ const CHAINS: usize = 4;
 const DRAWS: usize = 500;
 /// as long as there are at most this many numbers.
 const MOST_NUMBERS: usize = 1 << 22;
+/// Log likelihoods of rows that a fit leaves in its folder, at most: 8 MiB of them.
+pub const FEW_LIKELIHOODS: usize = 1 << 20;
 /// Draws of q for each resampled draw, and the least number of them: k̂ needs a tail to be fitted.
 const POOL: usize = 4;
 const LEAST_POOL: usize = 4000;
@@ -102,6 +106,8 @@ pub struct Sampled {
     pub log_q: Vec<f64>,
     /// log p(z, x) at each draw, with every constant; `None` without data.
     pub log_joint: Option<Vec<f64>>,
+    /// log p(y_n | draw) of every row n of the data: a row for each draw. `None` without data, or if they are too many to be kept.
+    pub log_likelihood: Option<Matrix>,
     /// The same draws on the scale of a Stan model, with their names.
     pub constrained: Option<(Vec<String>, Matrix)>,
     /// The scales of each draw with their labels, if they are integrated over.
@@ -135,6 +141,7 @@ impl Sampled {
             seed,
             log_q,
             log_joint,
+            log_likelihood: None,
             constrained: None,
             scales: None,
             resampled: None,
@@ -153,6 +160,7 @@ impl Sampled {
             seed,
             log_q: Vec::new(),
             log_joint: None,
+            log_likelihood: None,
             constrained: None,
             scales: Some((labels, scales)),
             resampled: None,
@@ -178,6 +186,7 @@ impl Sampled {
             seed,
             log_q,
             log_joint,
+            log_likelihood: None,
             constrained: None,
             scales: None,
             resampled: None,
@@ -236,11 +245,23 @@ impl Sampled {
             seed,
             log_q,
             log_joint: Some(log_joint),
+            log_likelihood: None,
             constrained: None,
             scales: None,
             resampled: Some(estimates.pareto_k),
             law: Law::Psis,
         })
+    }
+
+    /// The same with the log likelihood of every row, if its rows are in memory and there are at most `most` numbers.
+    pub fn with_log_likelihood(mut self, target: &ModelTarget, fit: &Fitted, most: usize) -> Result<Self> {
+        let few = |glm: &&Glm| self.points.rows().saturating_mul(glm.design().rows()) <= most;
+        if let Some(glm) = target.glm().filter(few) {
+            let noise = self.scales.as_ref().and_then(|(_, scales)| fit.noise_of(scales));
+            let found = glm.log_likelihoods(&self.points, noise.as_deref())?;
+            self.log_likelihood = Some(found).filter(|found| found.entries().iter().all(|x| x.is_finite()));
+        }
+        Ok(self)
     }
 
     /// log p(z, x) − log q(z), for draws of q.

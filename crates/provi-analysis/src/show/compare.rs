@@ -77,7 +77,7 @@ impl Comparison {
             entries.push(Entry { name, file, evidence: &certificate.evidence });
         }
         if !force {
-            refuse_other_data(&entries)?;
+            refuse_other_data(fits)?;
         }
         let notes = notes(&entries);
         let lower = |entry: &Entry<'_>| entry.evidence.lower().unwrap_or(f64::NEG_INFINITY);
@@ -125,14 +125,14 @@ fn response(file: &FitFile) -> &str {
     file.model.formula.split('~').next().unwrap_or_default().trim()
 }
 
-/// Refuses fits of different data: their evidence cannot be compared.
-fn refuse_other_data(entries: &[Entry<'_>]) -> Result<()> {
-    let [first, others @ ..] = entries else { return Ok(()) };
-    for other in others {
-        let (a, b) = (&first.file.model, &other.file.model);
+/// Refuses fits of different data, each with its name: neither their evidence nor their predictions of rows can be compared.
+pub fn refuse_other_data(fits: &[(String, &FitFile)]) -> Result<()> {
+    let [(name, first), others @ ..] = fits else { return Ok(()) };
+    for (other_name, other) in others {
+        let (a, b) = (&first.model, &other.model);
         let pairs = [
             ("their data's SHA-256", a.data_sha256.clone(), b.data_sha256.clone()),
-            ("response", response(first.file).to_owned(), response(other.file).to_owned()),
+            ("response", response(first).to_owned(), response(other).to_owned()),
             ("number of rows", a.rows.to_string(), b.rows.to_string()),
             ("weights", weights(a), weights(b)),
             ("the rows they leave out", left_out(a, b), left_out(b, a)),
@@ -142,7 +142,7 @@ fn refuse_other_data(entries: &[Entry<'_>]) -> Result<()> {
             one != other || (what.ends_with("SHA-256") && one.is_empty())
         };
         if let Some((what, one, other_one)) = pairs.into_iter().find(differ) {
-            let (first, second) = (first.name.to_owned(), other.name.to_owned());
+            let (first, second) = (name.clone(), other_name.clone());
             return Err(Error::NotComparable { first, second, what, one, other: other_one });
         }
     }
@@ -193,16 +193,21 @@ fn notes(entries: &[Entry<'_>]) -> Vec<String> {
             "the fixed prior differs ({found}): the evidence weighs the prior as much as the likelihood"
         ));
     }
-    let density = |file: &FitFile| {
-        if file.model.family == "gaussian" { "a density" } else { "a probability" }.to_owned()
-    };
-    if differs(&density).is_some() {
-        notes.push(
-            "one family gives the response a density and another a probability: their ratio depends on the response's unit"
-                .to_owned(),
-        );
+    if differs(&|file| kind_of_density(file).to_owned()).is_some() {
+        notes.push(OTHER_DENSITY.to_owned());
     }
     notes
+}
+
+/// What is said if families give a response a density and a probability.
+pub const OTHER_DENSITY: &str = "one family gives the response a density and another a probability: their ratio depends on the response's unit";
+
+/// Whether the family gives its response a density or a probability.
+pub fn kind_of_density(file: &FitFile) -> &'static str {
+    match file.model.family.as_str() {
+        "gaussian" | "gamma" | "exponential" | "weibull" => "a density",
+        _ => "a probability",
+    }
 }
 
 fn below(entries: &[Entry<'_>]) -> Option<Vec<Below>> {

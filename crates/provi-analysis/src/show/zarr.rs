@@ -3,6 +3,7 @@
 //! ```text
 //! posterior      beta (chain, draw, coefficient); of scales that are integrated over, sd (chain, draw, scale) and sigma (chain, draw)
 //! sample_stats   log_q and, with the data, lp and log_weight (chain, draw)
+//! log_likelihood y (chain, draw, row): log p(y_n | draw) of every row of the data, where they are few enough to be kept
 //! moments        mean, sd, mean_error, sd_error, probability_positive (coefficient)
 //! ```
 //! A Stan model has one variable for each of its own, `theta (chain, draw, theta_dim_0)`, and `beta` is in
@@ -87,6 +88,15 @@ pub fn files(sampled: &Sampled, fit: &Fitted) -> Result<Vec<(String, Vec<u8>)>> 
     }
     store.count("sample_stats/chain", "chain", chains);
     store.count("sample_stats/draw", "draw", draws);
+
+    if let Some(found) = &sampled.log_likelihood {
+        store.group("log_likelihood", library(file));
+        store.count("log_likelihood/chain", "chain", chains);
+        store.count("log_likelihood/draw", "draw", draws);
+        store.count("log_likelihood/row", "row", found.columns());
+        let shape = [("chain", chains), ("draw", draws), ("row", found.columns())];
+        store.floats("log_likelihood/y", &shape, found.entries());
+    }
 
     if let Some(certificate) = &file.certificate {
         let rows = coefficients(fit, certificate).all()?;

@@ -13,7 +13,7 @@ use provi_analysis::options::RunOptions;
 use provi_analysis::record::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::record::store::Store;
 use provi_analysis::run::Aim;
-use provi_analysis::run::sampled::Sampled;
+use provi_analysis::run::sampled::{self, Sampled};
 use provi_analysis::show::rows::LEVEL;
 use provi_analysis::show::zarr;
 use provi_analysis::threads;
@@ -91,6 +91,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
             }
             (None, _) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
         };
+        let draw = || draw()?.with_log_likelihood(&analysis.model().target, &fit, sampled::FEW_LIKELIHOODS);
         // The first process draws alone.
         let sampled = match crew.several() {
             true => draw(),

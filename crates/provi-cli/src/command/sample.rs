@@ -78,7 +78,7 @@ pub(crate) struct SampleArgs {
     /// Resample by Pareto smoothed importance weights
     #[arg(long, requires = "data")]
     psis: bool,
-    /// The data of the fit, for --exact and --psis, and for log densities in zarr and json
+    /// The data of the fit, for --exact and --psis, and for log densities and log likelihoods of rows
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     /// Accept other data or weights with a heavy tail, and replace PATH
@@ -162,6 +162,7 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
         }
         (None, target) => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
+    let sampled = args.with_likelihoods(format, sampled, &fit, model.as_ref())?;
     args.write_held(format, &fit, &sampled)
 }
 
@@ -208,6 +209,7 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
             return Err(provi_analysis::Error::from(provi::Error::Stopped { during: "the draws" }).into());
         }
         let sampled = Sampled::of_posterior(&dense, model.target.evaluator(), points, law, Seed(args.seed))?;
+        let sampled = args.with_likelihoods(format, sampled, &fit, Some(&model))?;
         args.write_held(format, &fit, &sampled)?
     };
     let made = draws.made();
@@ -223,6 +225,21 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
 }
 
 impl SampleArgs {
+    /// With the log likelihood of every row, for a store that has a place for them; refused if memory does not suffice.
+    fn with_likelihoods(
+        &self,
+        format: Format,
+        sampled: Sampled,
+        fit: &Fitted,
+        model: Option<&Model>,
+    ) -> Result<Sampled> {
+        let Some(model) = model.filter(|_| format == Format::Zarr) else { return Ok(sampled) };
+        let (draws, rows) = (sampled.points.rows() as u128, model.rows as u128);
+        let what = || format!("the log likelihoods of {rows} rows at {draws} draws");
+        provi_analysis::capacity::refuse_beyond(what, 8 * 3 * draws * rows)?;
+        Ok(sampled.with_log_likelihood(&model.target, fit, usize::MAX)?)
+    }
+
     /// Draws that are all there.
     fn write_held(&self, format: Format, fit: &Fitted, sampled: &Sampled) -> Result<Outcome> {
         let q = &fit.gaussian;

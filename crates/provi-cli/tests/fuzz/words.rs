@@ -179,6 +179,7 @@ impl Case {
             13 => sample(&mut words, chance),
             14 => summary(&mut words, chance),
             15 => report(&mut words, chance),
+            16 if chance.once_in(2) => loo(&mut words, chance),
             16 => compare(&mut words, chance),
             17 => inspect(&mut words, chance),
             18 => plan(&mut words, chance),
@@ -333,6 +334,20 @@ fn predict(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 4, "--seed", COUNTS);
     flag(words, chance, 3, "--csv");
     flag(words, chance, 3, "--json");
+}
+
+fn loo(words: &mut Words, chance: &mut Chance) {
+    say(words, &["loo", chance.of(FITS)]);
+    if chance.once_in(3) {
+        say(words, &[chance.of(FITS)]);
+    }
+    say(words, &["--data", chance.of(&["study.csv", "good.csv", "nan.csv", "folder", "missing.csv"])]);
+    option(words, chance, 3, "--method", &["refit", "psis", REST, "waic", ""]);
+    option(words, chance, 3, "--draws", &["100", "1000", REST, "0", "-1", "4294967296"]);
+    flag(words, chance, 6, "--certify");
+    option(words, chance, 4, "--seed", COUNTS);
+    option(words, chance, 4, "--rows", &["r.csv", REST, "x.fit/fit.json", "no/where.csv"]);
+    flag(words, chance, 4, "--json");
 }
 
 fn effects(words: &mut Words, chance: &mut Chance) {

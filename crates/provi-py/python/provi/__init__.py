@@ -33,6 +33,7 @@ from ._certificate import (
 from ._compare import Compared, Comparison, compare
 from ._fit import Fit, Variable
 from ._effects import Effects
+from ._loo import Loo
 from ._formula import FormulaFit, fit_formula, load
 from ._function import CFunction
 from ._jax import from_jax
@@ -73,6 +74,7 @@ __all__ = [
     "FiniteSum",
     "Fit",
     "Effects",
+    "Loo",
     "FormulaFit",
     "Functional",
     "Grounds",

@@ -20,6 +20,7 @@ def to_arviz(
     tv: Optional[float] = None,
     weighted: Any = None,
     posterior_predictive: Any = None,
+    rows: Any = None,
 ) -> Any:
     try:
         import arviz
@@ -71,7 +72,12 @@ def to_arviz(
     )
     groups = {"posterior": posterior, "sample_stats": stats, "moments": moments}
     log_likelihood = getattr(fit, "_log_likelihood", None)
-    if log_likelihood is not None:
+    if rows is not None:
+        noise = np.ascontiguousarray(data["sigma"][1]).reshape(-1) if law == "mixture" and "sigma" in data else None
+        found = fit._likelihoods(rows, points, noise).reshape(chains, draws, -1)
+        coords = {**axes, "row": np.arange(found.shape[-1])}
+        groups["log_likelihood"] = xarray.Dataset({"y": (("chain", "draw", "row"), found)}, coords=coords, attrs=library)
+    elif log_likelihood is not None:
         groups["log_likelihood"] = _by_draw(xarray, log_likelihood(points), chains, draws, library)
     replicated = _replicated(fit, points, by_variable, fit.seed if seed is None else seed, posterior_predictive)
     if replicated is not None:

@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _data, _provi
+from ._loo import Loo
 from ._certificate import Certificate, Estimates, Functional, PosteriorMoments, Promise, Trust, bound_text
 from ._nuts import NutsStart
 from ._plot import Plots
@@ -377,6 +378,35 @@ class Fit(Plots):
         errors = [name for name in columns if name.endswith("_error")]
         return Table(names, columns, bounds=errors, probabilities=["p_positive"], footer=footer, header=header)
 
+    def loo(
+        self,
+        data: Any,
+        *,
+        method: Optional[str] = None,
+        certify: bool = False,
+        draws: Optional[int] = None,
+        seed: Optional[int] = None,
+    ) -> Loo:
+        """Leave-one-out cross-validation: how well each row is predicted from the others.
+
+        data: the model that was fitted or, of a formula, its data.
+        method: ``"refit"`` solves the model again without each row; ``"psis"`` reweights draws of the posterior itself (of the fitted
+            Gaussian, if those cost too much) by Pareto smoothed importance ratios, and refits rows with k̂ above 0.7. By default
+            ``"refit"`` if that takes about ten seconds or less.
+        certify: audit every refit, for a proved lower bound of elpd beside the upper one; that takes about as long as an audit of the
+            fit for each row.
+        draws, seed: of ``"psis"``, WAIC, audits and the randomised LOO-PIT of counts and labels; 4000 draws and the fit's own seed by
+            default.
+        """
+        asked = {"method": method, "certify": certify, "draws": _data.whole(draws, "draws"), "seed": _data.whole(seed, "seed")}
+        return Loo(*self._left_out(data, {name: value for name, value in asked.items() if value is not None}))
+
+    def _left_out(self, model: Any, asked: dict[str, Any]) -> tuple[str, list[str]]:
+        return _provi.loo_of_model(self._core, _fitted_model(model, "loo"), asked)
+
+    def _likelihoods(self, model: Any, points: np.ndarray, noise: Optional[np.ndarray]) -> np.ndarray:
+        return _provi.likelihoods_of_model(_fitted_model(model, "log_likelihood"), points, noise)
+
     def to_arviz(
         self,
         draws: Optional[int] = None,
@@ -387,16 +417,20 @@ class Fit(Plots):
         tv: Optional[float] = None,
         weighted: Any = None,
         posterior_predictive: Any = None,
+        log_likelihood: Any = None,
     ) -> Any:
         """An ``InferenceData`` (ArviZ 0.x) or a ``DataTree`` (ArviZ 1.x) with independent draws of the answer or, with ``exact`` or
         ``weighted``, of the posterior itself or towards it as in :meth:`sample`; its attributes carry the certificate, and ``provi_draws`` says what was drawn.
 
         posterior_predictive: a function that replicates the observations, from the draws by variable and a
         ``numpy.random.Generator`` to arrays (n, …) by name, for the group ``posterior_predictive``.
+
+        log_likelihood: the model that was fitted or, of a formula, its data, for the group ``log_likelihood`` that ``az.loo`` and
+        ``az.compare`` read: log p(y | draw) of every row.
         """
         from ._arviz import to_arviz
 
-        return to_arviz(self, draws, chains, seed, exact, tv, weighted, posterior_predictive)
+        return to_arviz(self, draws, chains, seed, exact, tv, weighted, posterior_predictive, log_likelihood)
 
     def save(self, path: Any, force: bool = False) -> Any:
         """Writes ``fit.json`` into the folder ``path``, where the command ``provi`` reads it too; returns the path of the
@@ -449,6 +483,13 @@ class Fit(Plots):
 
 def _restore(kind: type, state: tuple[Any, ...], variables: Any, transform: Any, attrs: Any) -> Fit:
     return kind(_provi.Answer.restore(*state), variables=variables, transform=transform, attrs=attrs)
+
+
+def _fitted_model(model: Any, what: str) -> Any:
+    core = getattr(model, "_core", None)
+    if not isinstance(core, _provi.Model):
+        raise TypeError(f"{what} takes the model that was fitted, such as provi.logistic(X, y)")
+    return core
 
 
 def _one_vector(names: Sequence[str]) -> tuple[Variable, ...]:

@@ -104,6 +104,12 @@ class FormulaFit(Fit):
     ) -> tuple[np.ndarray, str, Optional[float]]:
         return _provi.exact_of_table(self._core, _columns.source(exact), count, seed, tv)
 
+    def _left_out(self, data: Any, asked: dict[str, Any]) -> tuple[str, list[str]]:
+        return _provi.loo_of_table(self._core, _columns.source(data), asked)
+
+    def _likelihoods(self, data: Any, points: np.ndarray, noise: Optional[np.ndarray]) -> np.ndarray:
+        return _provi.likelihoods_of_table(self._core, _columns.source(data), points, noise)
+
     def report(self, level: Optional[float] = None) -> str:
         """The report page, HTML."""
         return _provi.report(self._core, level)

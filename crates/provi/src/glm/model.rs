@@ -187,7 +187,7 @@ impl Glm {
         self.with_rows(|rows| rows.with_family(family))
     }
 
-    fn with_rows(self, change: impl FnOnce(Rows) -> Result<Rows>) -> Result<Self> {
+    pub(super) fn with_rows(self, change: impl FnOnce(Rows) -> Result<Rows>) -> Result<Self> {
         let rows = change(self.rows)?;
         let family = rows.family();
         Ok(Self { linear: self.linear.with_likelihood(family, rows.likelihood(family)), rows })

@@ -158,6 +158,19 @@ impl Rows {
         Ok(self)
     }
 
+    /// The rows with the weight of one of them at 0.
+    pub(crate) fn without(mut self, row: usize) -> Self {
+        if self.given.is_some() {
+            let mut weights = self.given_weights().to_vec();
+            weights[row] = 0.0;
+            return self.recoded_with_weights(&weights);
+        }
+        self.weights[row] = 0.0;
+        self.unweighted = false;
+        self.known = OnceLock::new();
+        self
+    }
+
     /// Adds a known offset to each linear predictor.
     pub fn with_offsets(mut self, offsets: &[f64]) -> Result<Self> {
         self.check_length("offsets", offsets)?;
@@ -290,7 +303,7 @@ impl Rows {
 }
 
 /// log C(n, k), and the sum of the absolute values of the terms that it is made of.
-fn ln_choose(n: f64, k: f64) -> [f64; 2] {
+pub(super) fn ln_choose(n: f64, k: f64) -> [f64; 2] {
     let logs = [n, k, n - k].map(|x| libm::lgamma(x + 1.0));
     [logs[0] - logs[1] - logs[2], logs.iter().sum::<f64>() + 1.0]
 }

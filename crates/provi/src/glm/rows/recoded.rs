@@ -139,6 +139,11 @@ impl Rows {
         }
     }
 
+    /// log(t/u) of a time or a count, if the rows are recoded, and the weight that was given.
+    pub(crate) fn given_of(&self, n: usize) -> Option<[f64; 2]> {
+        self.given.as_ref().map(|given| [given.values[n], given.weights[n]])
+    }
+
     /// Whether the event of row n was seen; true for responses that are not times.
     pub(crate) fn is_event(&self, n: usize) -> bool {
         self.family.hazard_shape().is_none() || self.response[n] > 0.5

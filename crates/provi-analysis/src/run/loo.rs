@@ -1,0 +1,312 @@
+//! Leave-one-out cross-validation of a fit: which way, from which draws, and what is proved.
+
+use std::str::FromStr;
+
+use provi::loo::{self, BELIEVED, Loo, Refits, Smoothed, Waic};
+use provi::scales::FreeScales;
+use provi::target::Glm;
+use provi::{Audit, Matrix, Provenance, Seed};
+use serde::Serialize;
+
+use super::posterior::PosteriorDraws;
+use super::sampled::Law;
+use crate::error::{Error, Result};
+use crate::model::{Model, ModelTarget, Origin};
+use crate::number::grouped;
+use crate::options::SIGMA;
+use crate::run::fitted::Fitted;
+
+/// Multiply-adds that refits may take if nobody asked for them: ten seconds, about.
+pub const MOST_WORK: f64 = 2e10;
+
+/// How rows are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum LooMethod {
+    /// Solve the model again without each row
+    Refit,
+    /// Pareto smoothed importance ratios of draws
+    Psis,
+}
+
+impl FromStr for LooMethod {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "refit" => Ok(Self::Refit),
+            "psis" => Ok(Self::Psis),
+            other => Err(format!("method = {other:?}; it is \"refit\" or \"psis\"")),
+        }
+    }
+}
+
+/// A question about leaving out rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LooAsked {
+    /// The way; without it refits, if they take at most [`MOST_WORK`], and importance ratios otherwise.
+    pub method: Option<LooMethod>,
+    /// Whether every refit is audited, for bounds of elpd on both sides.
+    pub certify: bool,
+    /// Draws behind importance ratios and WAIC.
+    pub draws: usize,
+    /// Their seed, and that of the audits; the fit's own if none is given.
+    pub seed: Option<u64>,
+}
+
+impl Default for LooAsked {
+    fn default() -> Self {
+        Self { method: None, certify: false, draws: 4000, seed: None }
+    }
+}
+
+/// The rows of a fit's model, and the scales that are integrated over.
+#[derive(Clone, Copy, Debug)]
+pub struct LooRows<'a> {
+    /// The model, with free scales at any values.
+    pub glm: &'a Glm,
+    /// The free scales.
+    pub free: Option<&'a FreeScales>,
+    /// Whether q has a sparse factor, so that nothing is refitted.
+    pub sparse: bool,
+}
+
+impl<'a> LooRows<'a> {
+    /// Those of a model of a formula; refused if they are not in memory.
+    pub fn of(model: &'a Model) -> Result<Self> {
+        let glm = model.target.glm().ok_or(Error::LooNeedsRows)?;
+        let sparse = matches!(model.target, ModelTarget::Sparse(_));
+        Ok(Self { glm, free: model.integrating.as_ref().map(|how| &how.free), sparse })
+    }
+
+    /// Draws and the noise of each, from a mixture over scales or any Gaussian.
+    fn drawn(&self, fit: &Fitted, count: usize, seed: Seed) -> Result<(Matrix, Option<Vec<f64>>, Law)> {
+        if let Some(mixture) = &fit.mixture {
+            let [points, scales] = mixture.sample(count, seed);
+            return Ok((points, fit.noise_of(&scales), Law::Mixture));
+        }
+        if !self.sparse {
+            let q = fit.dense("leaving out rows")?;
+            let exact = PosteriorDraws::of_glm(self.glm, &q, None, seed).and_then(|mut draws| {
+                let points = draws.draw(count)?;
+                if points.rows() < count {
+                    return Err(provi::Error::Stopped { during: "the draws" }.into());
+                }
+                Ok((points, None, draws.law()))
+            });
+            match exact {
+                Err(Error::Library(
+                    provi::Error::ExactDrawsCost { .. } | provi::Error::ExactDrawsRounding { .. },
+                )) => {}
+                found => return found,
+            }
+        }
+        Ok((fit.gaussian.sample(count, seed), None, Law::Gaussian))
+    }
+}
+
+/// The rows of a fit, left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FittedLoo {
+    /// refit or psis.
+    pub method: &'static str,
+    /// Why this way was taken.
+    pub because: String,
+    /// What the draws are draws of: exact, gaussian or mixture; null for refits.
+    pub draws_of: Option<&'static str>,
+    /// How many there are.
+    pub draws: usize,
+    /// elpd_loo.
+    pub elpd: loo::Total,
+    /// p_loo.
+    pub p_loo: loo::Total,
+    /// Proved lower bound of the posterior's own elpd_loo.
+    pub elpd_lower: Option<f64>,
+    /// Proved upper bound of it.
+    pub elpd_upper: Option<f64>,
+    /// The probability with which the bounds hold, at least.
+    pub confidence: Option<f64>,
+    /// From the same draws; null for refits.
+    pub waic: Option<Waic>,
+    /// Rows whose k̂ is above 0.7 and that were refitted.
+    pub replaced: usize,
+    /// Those that could not be.
+    pub doubtful: usize,
+    /// What the numbers are conditional on, as sentences.
+    pub notes: Vec<String>,
+    /// The rows in the order of the model.
+    pub rows: Vec<loo::LeftOut>,
+    /// A value of the predictive distribution function for each row, uniform if the model is right.
+    pub pit: Vec<f64>,
+}
+
+impl FittedLoo {
+    /// The rows alone.
+    pub fn loo(&self) -> Loo {
+        Loo { rows: self.rows.clone() }
+    }
+
+    /// What the numbers are, as sentences.
+    pub fn grounds(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        match self.draws_of {
+            None => out.push(
+                "elpd: the log density of each row under the best Gaussian of the posterior without it, an estimate for the posterior"
+                    .to_owned(),
+            ),
+            Some("exact") => out.push(format!(
+                "elpd: an estimate from {} independent draws of the posterior itself, by Pareto smoothed importance ratios",
+                grouped(self.draws as u64)
+            )),
+            Some(other) => out.push(format!(
+                "elpd: an estimate from {} draws of the fitted {}, by Pareto smoothed importance ratios; it lacks what the posterior has \
+                 beside it",
+                grouped(self.draws as u64),
+                if other == "mixture" { "mixture over the scales" } else { "Gaussian" }
+            )),
+        }
+        if self.replaced > 0 {
+            out.push(format!(
+                "{} had k̂ above {BELIEVED} and {} refitted",
+                rows(self.replaced),
+                if self.replaced == 1 { "was" } else { "were" }
+            ));
+        }
+        if self.doubtful > 0 {
+            out.push(format!(
+                "{} with k̂ above {BELIEVED}: do not rely on elpd_loo; --method refit leaves them out exactly",
+                rows(self.doubtful)
+            ));
+        }
+        if let Some(waic) = self.waic.filter(|waic| waic.doubtful > 0) {
+            out.push(format!(
+                "{} with a variance of the log likelihood above {}: do not rely on WAIC",
+                rows(waic.doubtful),
+                loo::WAIC_BELIEVED
+            ));
+        }
+        out.extend(self.notes.iter().cloned());
+        out
+    }
+}
+
+fn rows(count: usize) -> String {
+    format!("{} row{}", grouped(count as u64), if count == 1 { "" } else { "s" })
+}
+
+impl Fitted {
+    /// The noise of each draw of a mixture, if it was drawn.
+    pub fn noise_of(&self, scales: &Matrix) -> Option<Vec<f64>> {
+        let labels = &self.file.mixture.as_ref()?.scales;
+        let place = labels.iter().position(|scale| scale.name == SIGMA)?;
+        Some((0..scales.rows()).map(|k| scales.row(k)[place]).collect())
+    }
+
+    /// Leaves out every row of the model that was fitted. `progress` is called with the rows done and their number.
+    pub fn loo(
+        &self,
+        rows: LooRows<'_>,
+        asked: &LooAsked,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<FittedLoo> {
+        let count = rows.glm.design().rows();
+        let nodes = self.mixture.as_ref().map_or(1, |mixture| mixture.nodes.len());
+        let work = loo::work(rows.glm, count, nodes);
+        let times = if nodes > 1 { format!(" at {nodes} values of the scales") } else { String::new() };
+        let cost = format!("{} refits{times} take about {work:.0e} multiply-adds", grouped(count as u64));
+        let wanted = asked.method.or(asked.certify.then_some(LooMethod::Refit));
+        let (method, because) = match wanted {
+            Some(_) if rows.sparse && wanted != Some(LooMethod::Psis) => {
+                return Err(Error::SparseFactor { what: "a refit without a row".to_owned() });
+            }
+            Some(method) => (method, "asked for".to_owned()),
+            None if rows.sparse => {
+                (LooMethod::Psis, "a model with a sparse factor is not refitted".to_owned())
+            }
+            None if work <= MOST_WORK => (LooMethod::Refit, format!("{cost}, of {MOST_WORK:.0e} allowed")),
+            None => (LooMethod::Psis, format!("{cost}, more than {MOST_WORK:.0e}")),
+        };
+        if asked.certify && method != LooMethod::Refit {
+            return Err(Error::LooCertify);
+        }
+        if asked.certify {
+            self.needs_known_scales("a bound of elpd")?;
+        }
+        let seed = Seed(asked.seed.unwrap_or(self.file.seed));
+        let all: Vec<usize> = (0..count).collect();
+        let mut refitted = |which: &[usize]| -> Result<Vec<loo::LeftOut>> {
+            let (of, before) = (which.len(), count - which.len());
+            let mut told = |done: usize| progress(before + done, before + of);
+            if let (Some(mixture), Some(free)) = (&self.mixture, rows.free) {
+                return Ok(loo::refits_of_mixture(rows.glm, free, mixture, which, &mut told)?);
+            }
+            let audit = Audit::default();
+            let evidence = self.certificate().map(|c| &c.evidence);
+            let how = Refits {
+                evidence: evidence.filter(|found| found.provenance() == Some(Provenance::Proved)),
+                audit: asked.certify.then_some(&audit),
+                seed,
+            };
+            Ok(loo::refits(rows.glm, &*self.dense("a refit without a row")?, which, &how, &mut told)?)
+        };
+        let (mut found, waic, draws_of, draws, replaced) = match method {
+            LooMethod::Refit => (refitted(&all)?, None, None, 0, 0),
+            LooMethod::Psis => {
+                if asked.draws < LEAST_DRAWS {
+                    return Err(Error::LooDraws { draws: asked.draws, least: LEAST_DRAWS });
+                }
+                let (points, noise, law) = rows.drawn(self, asked.draws, seed)?;
+                let Smoothed { rows: mut found, waic, .. } =
+                    Smoothed::of_draws(rows.glm, &points, noise.as_deref(), &mut |_| ())?;
+                let doubted = |row: &loo::LeftOut| row.pareto_k.is_some_and(|k| k.is_nan() || k > BELIEVED);
+                let worst: Vec<usize> = all.iter().copied().filter(|&n| doubted(&found[n])).collect();
+                let mut replaced = 0;
+                if !rows.sparse && !worst.is_empty() && loo::work(rows.glm, worst.len(), nodes) <= MOST_WORK {
+                    for (&n, row) in worst.iter().zip(refitted(&worst)?) {
+                        let mut row = row;
+                        // The draws' own lpd, beside those of the other rows; and the k̂ that was doubted.
+                        (row.lpd, row.pareto_k) = (found[n].lpd, found[n].pareto_k);
+                        found[n] = row;
+                    }
+                    replaced = worst.len();
+                }
+                (found, Some(waic), Some(law.name()), points.rows(), replaced)
+            }
+        };
+        if method == LooMethod::Psis {
+            // Bounds of some rows are none of the sum.
+            found.iter_mut().for_each(|row| (row.lower, row.upper) = (None, None));
+        }
+        let loo = Loo { rows: found };
+        let [elpd_lower, elpd_upper] = loo.bounds();
+        let proved = elpd_lower.or(elpd_upper).is_some();
+        let failure = self.certificate().map_or(0.0, |c| 1.0 - c.evidence.confidence().unwrap_or(1.0))
+            + if asked.certify { Audit::default().failure_probability } else { 0.0 };
+        let mut notes = Vec::new();
+        if self.file.model.scales.iter().any(|scale| scale.origin == Origin::Maximised) {
+            notes.push(
+                "scales stay at their estimates, which the row that is left out helped to find".to_owned(),
+            );
+        }
+        Ok(FittedLoo {
+            method: if method == LooMethod::Refit { "refit" } else { "psis" },
+            because,
+            draws_of,
+            draws,
+            elpd: loo.elpd(),
+            p_loo: loo.p_loo(),
+            elpd_lower,
+            elpd_upper,
+            confidence: proved.then_some(1.0 - failure),
+            waic,
+            replaced,
+            notes,
+            doubtful: loo.doubtful(),
+            pit: loo.pit(seed),
+            rows: loo.rows,
+        })
+    }
+}
+
+/// Fewer draws have no tail to which a distribution could be fitted.
+const LEAST_DRAWS: usize = 100;

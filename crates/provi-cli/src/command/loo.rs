@@ -1,0 +1,322 @@
+//! `provi loo`: how well models predict each row from the others.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use provi::loo::{BELIEVED, Total};
+use provi_analysis::Fitted;
+use provi_analysis::model::Data;
+use provi_analysis::number::{decimals, grouped, outward_pair};
+use provi_analysis::record::fit_file::write_json;
+use provi_analysis::run::loo::{FittedLoo, LooAsked, LooMethod, LooRows};
+use provi_analysis::show::compare::{OTHER_DENSITY, kind_of_density, refuse_other_data};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::columns::{Columns, Side};
+use crate::output::flow::{self, Stop};
+use crate::output::style;
+use crate::output::wrap::wrapped;
+
+const HELP: &str = "\
+elpd_loo is the sum over rows of the log density of a row's response, predicted
+from all other rows; larger is better. p_loo is how much it falls short of the
+same sum with no row left out: the effective number of parameters.
+
+--method refit solves the model again without each row, exactly, from the fit's
+own Gaussian. --method psis reweights draws of the posterior itself (of the
+fitted Gaussian, if those cost too much) by Pareto smoothed importance ratios;
+rows with k̂ above 0.7 are refitted. WAIC comes from the same draws. By default
+rows are refitted if that takes about ten seconds or less.
+
+A certificate of the fit bounds the posterior's own elpd_loo from above.
+--certify audits every refit, and bounds it from below too; that takes about as
+long as an audit of the fit for each row.
+
+Several fits of the same rows are compared: the best comes first, then the
+others with their differences from it, and standard errors of those.
+
+--rows writes a line for each row: elpd, its bounds, k̂, and the LOO-PIT, which
+is uniform between 0 and 1 if the model is right (for counts and labels it is
+randomised by the seed). `provi explain loo` says more.
+
+Examples:
+  provi loo wells.fit --data wells.csv
+  provi loo small.fit large.fit --data wells.csv
+  provi loo wells.fit --data wells.csv --certify
+  provi loo wells.fit --data wells.csv --method psis --rows rows.csv";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct LooArgs {
+    /// Folders of fits, or their fit.json
+    #[arg(value_name = "DIR", required = true)]
+    fits: Vec<PathBuf>,
+    /// The data of the fits
+    #[arg(long, value_name = "FILE")]
+    data: PathBuf,
+    /// How rows are left out [default: refit, if that takes about ten seconds]
+    #[arg(long)]
+    method: Option<LooMethod>,
+    /// Audit every refit, for proved bounds on both sides
+    #[arg(long)]
+    certify: bool,
+    /// Draws behind psis and WAIC
+    #[arg(short = 'n', long = "draws", value_name = "N", default_value_t = 4000,
+        value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    draws: u32,
+    /// Seed of draws, audits and randomised LOO-PIT
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Write a CSV file with a line for each row; of one fit
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A fit, its path and what was found.
+struct Entry {
+    path: PathBuf,
+    fit: Fitted,
+    found: FittedLoo,
+}
+
+pub(crate) fn execute(args: &LooArgs) -> Result<Outcome> {
+    if args.rows.is_some() && args.fits.len() > 1 {
+        return Err(Failure::RowsOfSeveral { fits: args.fits.len() });
+    }
+    let mut fits = Vec::new();
+    for path in &args.fits {
+        fits.push((path.clone(), Fitted::load(path)?));
+    }
+    refuse_other_data(
+        &fits.iter().map(|(path, fit)| (path.display().to_string(), &fit.file)).collect::<Vec<_>>(),
+    )?;
+    let asked = LooAsked {
+        method: args.method,
+        certify: args.certify,
+        draws: args.draws as usize,
+        seed: Some(args.seed),
+    };
+    let mut entries = Vec::new();
+    let mut data = None;
+    for (path, fit) in fits {
+        let refuse = |error| Failure::table(error, &fit.file.model.formula);
+        let data = match &data {
+            Some(data) => data,
+            None => data.insert(Data::read(&args.data).map_err(refuse)?),
+        };
+        let model = fit.model(data, false)?;
+        let mut said = Instant::now();
+        let mut told = |done: usize, of: usize| {
+            if said.elapsed() >= SAY_EVERY {
+                said = Instant::now();
+                eprintln!("{} of {} rows", grouped(done as u64), grouped(of as u64));
+            }
+        };
+        let found = fit.loo(LooRows::of(&model)?, &asked, &mut told)?;
+        entries.push(Entry { path, fit, found });
+    }
+    entries.sort_by(|a, b| b.found.elpd.value.total_cmp(&a.found.elpd.value));
+    if let Some(path) = &args.rows {
+        flow::to_file(path, |to: &mut dyn Write| csv(to, &entries[0].found))?;
+    }
+    if args.json {
+        return flow::to_stdout(|to: &mut dyn Write| Ok(write_json(to, &Report::new(&entries))?));
+    }
+    let mut text = match &entries[..] {
+        [entry] => one(entry),
+        several => compared(several),
+    };
+    if let Some(path) = &args.rows {
+        text.push_str(&format!("rows written to {}\n", path.display()));
+    }
+    Ok(Outcome::said(text))
+}
+
+/// Between two lines that say how many rows are done.
+const SAY_EVERY: Duration = Duration::from_secs(5);
+
+/// Estimate and standard error, with decimals that the error deserves.
+fn pair(total: Total) -> [String; 2] {
+    let places = decimals(total.standard_error).clamp(1, 4);
+    [total.value, total.standard_error].map(|x| format!("{x:.places$}"))
+}
+
+/// What is proved of the sum, as text.
+fn bounds(found: &FittedLoo) -> Option<String> {
+    let held = found.confidence.map_or(String::new(), |c| format!(", with probability 1 − {:.0e}", 1.0 - c));
+    let places = 2;
+    let [low, high] = outward_pair(found.elpd_lower, found.elpd_upper, places);
+    match (found.elpd_lower, found.elpd_upper) {
+        (Some(_), Some(_)) => {
+            Some(format!("proved: the posterior's own elpd_loo is between {low} and {high}{held}"))
+        }
+        (None, Some(_)) => Some(format!("proved: the posterior's own elpd_loo is at most {high}{held}")),
+        (Some(_), None) => Some(format!("proved: the posterior's own elpd_loo is at least {low}{held}")),
+        (None, None) => None,
+    }
+}
+
+fn way(found: &FittedLoo) -> String {
+    let name = if found.method == "refit" { "refits" } else { "importance ratios" };
+    format!("by {name}: {}", found.because)
+}
+
+fn one(entry: &Entry) -> String {
+    let (found, model) = (&entry.found, &entry.fit.file.model);
+    let mut text = wrapped(
+        "",
+        0,
+        &format!("{}, {} rows left out one by one", model.title(), grouped(found.rows.len() as u64)),
+    );
+    text.push_str(&wrapped("", 0, &way(found)));
+    text.push('\n');
+    let mut columns =
+        Columns::new(&[("", Side::Left), ("estimate", Side::Right), ("standard error", Side::Right)]);
+    columns.bold_heading(style::bold());
+    let mut push =
+        |name: &str, [value, error]: [String; 2]| columns.push(vec![name.to_owned(), value, error]);
+    push("elpd_loo", pair(found.elpd));
+    push("p_loo", pair(found.p_loo));
+    if let Some(waic) = &found.waic {
+        push("elpd_waic", pair(waic.elpd));
+        push("p_waic", [format!("{:.1}", waic.p_waic), String::new()]);
+    }
+    text.push_str(&columns.render());
+    let ks: Vec<f64> = found.rows.iter().filter_map(|row| row.pareto_k).collect();
+    if let Some(largest) = ks.iter().copied().reduce(f64::max) {
+        let good = ks.iter().filter(|k| **k <= BELIEVED).count();
+        let said = format!(
+            "Pareto k̂: at most {BELIEVED} in {} of {} rows, largest {largest:.2}",
+            grouped(good as u64),
+            grouped(ks.len() as u64)
+        );
+        text.push_str(&wrapped("", 0, &said));
+    }
+    for said in found.grounds().into_iter().chain(bounds(found)) {
+        text.push_str(&wrapped("", 0, &said));
+    }
+    text
+}
+
+/// The difference of each from the first.
+fn difference(first: &Entry, other: &Entry) -> Total {
+    other.found.loo().difference(&first.found.loo())
+}
+
+/// Whether a difference is less than two of its standard errors.
+fn is_open(difference: Total) -> bool {
+    difference.value.abs() < 2.0 * difference.standard_error
+}
+
+fn compared(entries: &[Entry]) -> String {
+    let heading = [
+        ("", Side::Left),
+        ("elpd_loo", Side::Right),
+        ("error", Side::Right),
+        ("p_loo", Side::Right),
+        ("difference", Side::Right),
+        ("error", Side::Right),
+        ("", Side::Left),
+    ];
+    let mut columns = Columns::new(&heading);
+    columns.bold_heading(style::bold());
+    for (i, entry) in entries.iter().enumerate() {
+        let [elpd, error] = pair(entry.found.elpd);
+        let apart = difference(&entries[0], entry);
+        let [by, by_error] = if i == 0 { ["".to_owned(), "".to_owned()] } else { pair(apart) };
+        let word = match i {
+            0 => "",
+            _ if is_open(apart) => "not told apart",
+            _ => "predicts worse",
+        };
+        let p_loo = format!("{:.1}", entry.found.p_loo.value);
+        columns.push(vec![name(&entry.path), elpd, error, p_loo, by, by_error, word.to_owned()]);
+    }
+    let mut text = columns.render();
+    for entry in entries {
+        let mut said = way(&entry.found);
+        for more in entry.found.grounds().into_iter().skip(1).chain(bounds(&entry.found)) {
+            said.push_str(&format!("; {more}"));
+        }
+        text.push_str(&wrapped("", 2, &format!("{}: {said}", name(&entry.path))));
+    }
+    let first = kind_of_density(&entries[0].fit.file);
+    if entries.iter().any(|entry| kind_of_density(&entry.fit.file) != first) {
+        text.push_str(&wrapped("note  ", 6, OTHER_DENSITY));
+    }
+    text + &wrapped(
+        "",
+        0,
+        "errors are standard errors over rows; a difference of less than two of them does not tell models apart",
+    )
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn csv(to: &mut dyn Write, found: &FittedLoo) -> std::result::Result<(), Stop> {
+    let mut writer = csv::Writer::from_writer(to);
+    let place = |error: csv::Error| std::io::Error::other(error.to_string());
+    let heading = ["row", "elpd", "lower", "upper", "lpd", "pareto_k", "method", "pit"];
+    writer.write_record(heading).map_err(place)?;
+    let some = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+    for (n, (row, pit)) in found.rows.iter().zip(&found.pit).enumerate() {
+        let line = [
+            (n + 1).to_string(),
+            row.elpd.to_string(),
+            some(row.lower),
+            some(row.upper),
+            row.lpd.to_string(),
+            some(row.pareto_k),
+            if row.refitted { "refit" } else { "psis" }.to_owned(),
+            pit.to_string(),
+        ];
+        writer.write_record(line).map_err(place)?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// What --json prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    provi: &'static str,
+    /// The fits; the first has the largest elpd.
+    models: Vec<ModelReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct ModelReport<'a> {
+    fit: String,
+    family: &'a str,
+    formula: &'a str,
+    /// elpd minus that of the first; null for the first.
+    difference: Option<Total>,
+    #[serde(flatten)]
+    loo: &'a FittedLoo,
+}
+
+impl<'a> Report<'a> {
+    fn new(entries: &'a [Entry]) -> Self {
+        let model = |(i, entry): (usize, &'a Entry)| ModelReport {
+            fit: name(&entry.path),
+            family: &entry.fit.file.model.family,
+            formula: &entry.fit.file.model.formula,
+            difference: (i > 0).then(|| difference(&entries[0], entry)),
+            loo: &entry.found,
+        };
+        Self {
+            schema: "provi-loo/1",
+            provi: env!("CARGO_PKG_VERSION"),
+            models: entries.iter().enumerate().map(model).collect(),
+        }
+    }
+}

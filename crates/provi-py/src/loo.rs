@@ -1,0 +1,143 @@
+//! Leave-one-out cross-validation, and the log likelihood of every row.
+
+use std::sync::Arc;
+
+use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use provi::Matrix;
+use provi::stop::Signal;
+use provi_analysis::Result;
+use provi_analysis::run::loo::{FittedLoo, LooAsked, LooRows};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::answer::{Answer, room, square};
+use crate::columns::Source;
+use crate::error::refuse;
+use crate::model::{Kind, Model};
+use crate::wait::{Shared, Viewer, on_a_thread};
+
+/// What was found as JSON, and sentences about it; of the model that was fitted.
+#[pyfunction]
+pub(crate) fn loo_of_model(
+    py: Python<'_>,
+    answer: &Answer,
+    model: &Model,
+    asked: &Bound<'_, PyDict>,
+) -> PyResult<(String, Vec<String>)> {
+    let (asked, fitted, kind) = (loo_asked(asked)?, answer.fitted.clone(), Arc::clone(&model.kind));
+    needs_rows(&kind)?;
+    stoppable(py, move |stop| {
+        let Some(rows) = rows(&kind) else { return Err(provi_analysis::Error::LooNeedsRows) };
+        stop.cover(|| fitted.loo(rows, &asked, &mut |_, _| ()))
+    })
+}
+
+/// The same of a formula, with the data that it was fitted to.
+#[pyfunction]
+pub(crate) fn loo_of_table(
+    py: Python<'_>,
+    answer: &Answer,
+    source: Source<'_>,
+    asked: &Bound<'_, PyDict>,
+) -> PyResult<(String, Vec<String>)> {
+    let (asked, fitted) = (loo_asked(asked)?, answer.fitted.clone());
+    let data = source.data(&fitted.file.model.formula)?;
+    stoppable(py, move |stop| {
+        let model = stop.cover(|| fitted.model(&data, false))?;
+        stop.cover(|| fitted.loo(LooRows::of(&model)?, &asked, &mut |_, _| ()))
+    })
+}
+
+/// log p(y | draw) of every row at each draw, one a row; `noise` if it was drawn too.
+#[pyfunction]
+pub(crate) fn likelihoods_of_model<'py>(
+    py: Python<'py>,
+    model: &Model,
+    points: PyReadonlyArray2<'py, f64>,
+    noise: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let kind = Arc::clone(&model.kind);
+    needs_rows(&kind)?;
+    let (points, noise) = drawn(&points, noise)?;
+    let Some(glm) = kind.glm() else { return Err(refuse(provi_analysis::Error::LooNeedsRows)) };
+    room(points.rows().saturating_mul(glm.design().rows()).saturating_mul(2), || {
+        "log likelihoods".to_owned()
+    })?;
+    let found = glm.log_likelihoods(&points, noise.as_deref());
+    square(py, &found.map_err(|error| refuse(error.into()))?)
+}
+
+/// The same of a formula, with the data that it was fitted to.
+#[pyfunction]
+pub(crate) fn likelihoods_of_table<'py>(
+    py: Python<'py>,
+    answer: &Answer,
+    source: Source<'_>,
+    points: PyReadonlyArray2<'py, f64>,
+    noise: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let fitted = answer.fitted.clone();
+    let data = source.data(&fitted.file.model.formula)?;
+    let model = fitted.model(&data, false).map_err(refuse)?;
+    let rows = LooRows::of(&model).map_err(refuse)?;
+    let (points, noise) = drawn(&points, noise)?;
+    room(points.rows().saturating_mul(model.rows).saturating_mul(2), || "log likelihoods".to_owned())?;
+    let found = rows.glm.log_likelihoods(&points, noise.as_deref());
+    square(py, &found.map_err(|error| refuse(error.into()))?)
+}
+
+fn drawn(
+    points: &PyReadonlyArray2<'_, f64>,
+    noise: Option<PyReadonlyArray1<'_, f64>>,
+) -> PyResult<(Matrix, Option<Vec<f64>>)> {
+    let [count, dim] = [points.as_array().nrows(), points.as_array().ncols()];
+    let points = Matrix::new(count, dim, points.as_array().iter().copied().collect());
+    Ok((points.map_err(|error| refuse(error.into()))?, noise.map(|noise| noise.as_array().to_vec())))
+}
+
+fn needs_rows(kind: &Kind) -> PyResult<()> {
+    match kind.glm() {
+        Some(_) => Ok(()),
+        None => Err(PyValueError::new_err(
+            "leaving out rows needs a model with a linear predictor, such as `provi.logistic`; of others, give the log likelihood of each \
+             observation to ArviZ",
+        )),
+    }
+}
+
+fn rows(kind: &Kind) -> Option<LooRows<'_>> {
+    let free = match kind {
+        Kind::UnknownNoise(open) => open.integrating.as_ref().map(|how| &how.free),
+        _ => None,
+    };
+    Some(LooRows { glm: kind.glm()?, free, sparse: false })
+}
+
+fn stoppable(
+    py: Python<'_>,
+    work: impl FnOnce(&Signal) -> Result<FittedLoo> + Send + 'static,
+) -> PyResult<(String, Vec<String>)> {
+    let shared = Arc::new(Shared::default());
+    let its = Arc::clone(&shared);
+    let found = on_a_thread(py, &shared, &mut Viewer::new(None), move || work(&Signal::on(&its.stop)))?;
+    let found = found.map_err(refuse)?;
+    let text = serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok((text, found.grounds()))
+}
+
+/// The options by their names in Python.
+fn loo_asked(options: &Bound<'_, PyDict>) -> PyResult<LooAsked> {
+    let mut asked = LooAsked::default();
+    let wrong = |text: String| PyValueError::new_err(text);
+    for (key, value) in options {
+        match key.extract::<String>()?.as_str() {
+            "method" => asked.method = Some(value.extract::<String>()?.parse().map_err(wrong)?),
+            "certify" => asked.certify = value.extract()?,
+            "draws" => asked.draws = value.extract()?,
+            "seed" => asked.seed = Some(value.extract()?),
+            other => return Err(wrong(format!("loo() has no option `{other}`"))),
+        }
+    }
+    Ok(asked)
+}

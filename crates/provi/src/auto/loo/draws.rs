@@ -1,0 +1,130 @@
+//! Rows left out by importance ratios of draws, and WAIC.
+
+use super::{LeftOut, Total};
+use crate::base::chunked::{self, Chunks};
+use crate::base::error::{Error, Result};
+use crate::base::matrix::Matrix;
+use crate::base::special::log_sum_exp;
+use crate::base::stop;
+use crate::certify::estimate::psis;
+use crate::glm::Glm;
+
+/// Above this variance of a row's log likelihood, WAIC is not to be believed.
+pub const WAIC_BELIEVED: f64 = 0.4;
+/// Rows at a time.
+const WAVE: usize = 64;
+
+/// The widely applicable information criterion, on the scale of elpd.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Waic {
+    /// elpd_waic = Σ (lpd_i − v_i), v_i the variance of log p(y_i | z) over the draws.
+    pub elpd: Total,
+    /// p_waic = Σ v_i.
+    pub p_waic: f64,
+    /// Rows with v_i above 0.4, which make it unreliable.
+    pub doubtful: usize,
+}
+
+/// All rows left out by Pareto smoothed importance ratios.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Smoothed {
+    /// The rows in their order.
+    pub rows: Vec<LeftOut>,
+    /// From the same draws.
+    pub waic: Waic,
+}
+
+impl Smoothed {
+    /// From draws of the posterior, one a row. With w_k the smoothed ratios p(y_i | z_k)⁻¹ of row i,
+    /// ```text
+    /// elpd_i = log Σ_k w_k p(y_i | z_k) − log Σ_k w_k,    lpd_i = log (1/S) Σ_k p(y_i | z_k)
+    /// ```
+    /// `noise`: one for each draw, of a family whose noise was drawn with the coefficients. The same bits for any number of threads. Cost: a
+    /// sort of the draws for each row.
+    ///
+    /// ```
+    /// use provi::{Design, Seed, loo::Smoothed, solve::Solver, target::{Glm, Prior}};
+    ///
+    /// let design = Design::dense(4, 1, &[1.0, 1.0, 1.0, 1.0])?;
+    /// let model = Glm::linear(design, &[0.1, 0.2, 0.4, -0.3], 1.0, Prior::scale(10.0)?)?;
+    /// let draws = Solver::default().run(&model)?.gaussian.sample(4000, Seed(1));   // a gaussian posterior: its own draws
+    /// let found = Smoothed::of_draws(&model, &draws, None, &mut |_| ())?;
+    /// assert!(found.rows.iter().all(|row| row.pareto_k.unwrap() < 0.7));
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn of_draws(
+        model: &Glm,
+        points: &Matrix,
+        noise: Option<&[f64]>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Self> {
+        let draws = points.rows();
+        if draws == 0 {
+            return Err(Error::Empty { what: "draws for leaving out rows" });
+        }
+        let rows = model.design().rows();
+        let work = WAVE.saturating_mul(draws).saturating_mul(64 + model.design().columns());
+        let (mut out, mut variances) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        for first in (0..rows).step_by(WAVE) {
+            if stop::is_wanted() {
+                return Err(Error::Stopped { during: "leaving out rows by their draws" });
+            }
+            let chunks = Chunks { len: WAVE.min(rows - first), size: 1, work };
+            let one = |range: std::ops::Range<usize>| {
+                range.map(|i| smoothed(model, first + i, points, noise)).collect::<Result<Vec<_>>>()
+            };
+            for part in chunked::map(chunks, one) {
+                for (row, variance) in part? {
+                    out.push(row);
+                    variances.push(variance);
+                }
+            }
+            progress(out.len());
+        }
+        let each: Vec<f64> = out.iter().zip(&variances).map(|(row, v)| row.lpd - v).collect();
+        let waic = Waic {
+            elpd: Total::of(&each),
+            p_waic: variances.iter().sum(),
+            doubtful: variances.iter().filter(|v| **v > WAIC_BELIEVED).count(),
+        };
+        Ok(Self { rows: out, waic })
+    }
+}
+
+/// A row, and the variance of its log likelihood.
+fn smoothed(model: &Glm, row: usize, points: &Matrix, noise: Option<&[f64]>) -> Result<(LeftOut, f64)> {
+    let logs = model.log_likelihoods_of(row, points, noise)?;
+    let law = model.rows.likelihood_of(row);
+    if let Some(index) = logs.iter().position(|log| !log.is_finite()) {
+        return Err(Error::NotFinite { what: "log likelihood of the draws", index, value: logs[index] });
+    }
+    let mut ratios: Vec<f64> = logs.iter().map(|log| -log).collect();
+    // A row of no weight has equal ratios, which have no tail to fit and need none.
+    let pareto_k = if law.is_void() { None } else { Some(psis(&mut ratios)?) };
+    let total = log_sum_exp(&ratios);
+    let weighted: Vec<f64> = ratios.iter().zip(&logs).map(|(ratio, log)| ratio + log).collect();
+    let [mut below, mut up_to] = [0.0; 2];
+    for (k, (s, ratio)) in model.predictors_of(row, points)?.iter().zip(&ratios).enumerate() {
+        let (law, shift) = noise.map_or(Ok((law, 0.0)), |noise| law.with_noise(noise[k]))?;
+        let ([a, b], share) = (law.cumulative(s + shift), (ratio - total).exp());
+        below += share * a;
+        up_to += share * b;
+    }
+    let n = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / n;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / n;
+    let found = LeftOut {
+        elpd: log_sum_exp(&weighted) - total,
+        lpd: log_sum_exp(&logs) - n.ln(),
+        lower: None,
+        upper: None,
+        below: below.clamp(0.0, 1.0),
+        up_to: up_to.clamp(0.0, 1.0),
+        pareto_k,
+        refitted: false,
+    };
+    Ok((found, variance))
+}
