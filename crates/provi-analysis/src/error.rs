@@ -46,6 +46,20 @@ pub enum Error {
         "bounds of elpd on both sides come from refits, not from importance ratios; say method = refit, or leave it out"
     )]
     LooCertify,
+    /// A fit whose scales are integrated over, and a model whose scales are known, or the other way round.
+    #[error(
+        "this is not the model of the fit: in one of them scales are integrated over, and in the other they are known"
+    )]
+    LooOtherModel,
+    /// A row that cannot be predicted.
+    #[error(
+        "row {row} has no finite log density without it: its response is impossible for what the other rows say, or its predictor overflows; \
+         look at that row"
+    )]
+    LooNotFinite {
+        /// The row, counted from 1.
+        row: usize,
+    },
     /// Too few draws for importance ratios.
     #[error("importance ratios of {draws} draws have no tail to judge; at least {least} are needed")]
     LooDraws {

@@ -5,11 +5,12 @@ use std::str::FromStr;
 use provi::loo::{self, BELIEVED, Loo, Refits, Smoothed, Waic};
 use provi::scales::FreeScales;
 use provi::target::Glm;
-use provi::{Audit, Matrix, Provenance, Seed};
+use provi::{Audit, Matrix, Provenance, Seed, Target};
 use serde::Serialize;
 
 use super::posterior::PosteriorDraws;
 use super::sampled::Law;
+use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::model::{Model, ModelTarget, Origin};
 use crate::number::grouped;
@@ -88,6 +89,11 @@ impl<'a> LooRows<'a> {
         if !self.sparse {
             let q = fit.dense("leaving out rows")?;
             let exact = PosteriorDraws::of_glm(self.glm, &q, None, seed).and_then(|mut draws| {
+                let each = self.glm.data_size().1 as f64 * draws.proposals_bound();
+                if each * count as f64 > MOST_WORK {
+                    let (proposals, most) = (draws.proposals_bound(), 0.0);
+                    return Err(provi::Error::ExactDrawsCost { proposals, most }.into());
+                }
                 let points = draws.draw(count)?;
                 if points.rows() < count {
                     return Err(provi::Error::Stopped { during: "the draws" }.into());
@@ -132,6 +138,9 @@ pub struct FittedLoo {
     pub replaced: usize,
     /// Those that could not be.
     pub doubtful: usize,
+    /// Whether scales are integrated over.
+    #[serde(skip)]
+    pub integrated: bool,
     /// What the numbers are conditional on, as sentences.
     pub notes: Vec<String>,
     /// The rows in the order of the model.
@@ -150,17 +159,17 @@ impl FittedLoo {
     pub fn grounds(&self) -> Vec<String> {
         let mut out = Vec::new();
         match self.draws_of {
-            None => out.push(
-                "elpd: the log density of each row under the best Gaussian of the posterior without it, an estimate for the posterior"
-                    .to_owned(),
-            ),
+            None => out.push(format!(
+                "elpd: the log density of each row under the best {} of the posterior without it, an estimate for the posterior",
+                if self.integrated { "Gaussians, one for each value of the scales," } else { "Gaussian" }
+            )),
             Some("exact") => out.push(format!(
                 "elpd: an estimate from {} independent draws of the posterior itself, by Pareto smoothed importance ratios",
                 grouped(self.draws as u64)
             )),
             Some(other) => out.push(format!(
-                "elpd: an estimate from {} draws of the fitted {}, by Pareto smoothed importance ratios; it lacks what the posterior has \
-                 beside it",
+                "elpd: an estimate from {} draws of the fitted {}, by Pareto smoothed importance ratios; it is as far from the posterior's \
+                 as those are",
                 grouped(self.draws as u64),
                 if other == "mixture" { "mixture over the scales" } else { "Gaussian" }
             )),
@@ -174,8 +183,9 @@ impl FittedLoo {
         }
         if self.doubtful > 0 {
             out.push(format!(
-                "{} with k̂ above {BELIEVED}: do not rely on elpd_loo; --method refit leaves them out exactly",
-                rows(self.doubtful)
+                "{} with k̂ above {BELIEVED} that {} not refitted: do not rely on elpd_loo",
+                rows(self.doubtful),
+                if self.doubtful == 1 { "was" } else { "were" }
             ));
         }
         if let Some(waic) = self.waic.filter(|waic| waic.doubtful > 0) {
@@ -232,22 +242,38 @@ impl Fitted {
         if asked.certify {
             self.needs_known_scales("a bound of elpd")?;
         }
+        let whole = match (&self.mixture, rows.free) {
+            (Some(_), Some(_)) => None,
+            (None, None) if rows.sparse => None,
+            (None, None) => Some(loo::whole(rows.glm, &*self.dense("a refit without a row")?)?),
+            _ => return Err(Error::LooOtherModel),
+        };
         let seed = Seed(asked.seed.unwrap_or(self.file.seed));
+        // Draws that no audit of the fit has seen.
+        let audits = Seed(seed.0 ^ 0x006c_6f6f);
         let all: Vec<usize> = (0..count).collect();
+        let mut failure = 0.0;
         let mut refitted = |which: &[usize]| -> Result<Vec<loo::LeftOut>> {
             let (of, before) = (which.len(), count - which.len());
             let mut told = |done: usize| progress(before + done, before + of);
             if let (Some(mixture), Some(free)) = (&self.mixture, rows.free) {
                 return Ok(loo::refits_of_mixture(rows.glm, free, mixture, which, &mut told)?);
             }
-            let audit = Audit::default();
-            let evidence = self.certificate().map(|c| &c.evidence);
-            let how = Refits {
-                evidence: evidence.filter(|found| found.provenance() == Some(Provenance::Proved)),
-                audit: asked.certify.then_some(&audit),
-                seed,
+            let Some(whole) = &whole else {
+                return Err(Error::SparseFactor { what: "a refit without a row".to_owned() });
             };
-            Ok(loo::refits(rows.glm, &*self.dense("a refit without a row")?, which, &how, &mut told)?)
+            // What is proved rests on this model alone, not on the file of the fit.
+            let audit = Audit::default();
+            let audited = match method {
+                LooMethod::Refit => Some(audit.run(rows.glm, whole, audits)?),
+                LooMethod::Psis => None,
+            };
+            let evidence = audited.as_ref().map(|audited| &audited.certificate().evidence);
+            let evidence = evidence.filter(|found| found.provenance() == Some(Provenance::Proved));
+            failure = evidence.map_or(0.0, |found| 1.0 - found.confidence().unwrap_or(1.0))
+                + if asked.certify { audit.failure_probability } else { 0.0 };
+            let how = Refits { evidence, audit: asked.certify.then_some(&audit), seed: audits };
+            Ok(loo::refits(rows.glm, whole, which, &how, &mut told)?)
         };
         let (mut found, waic, draws_of, draws, replaced) = match method {
             LooMethod::Refit => (refitted(&all)?, None, None, 0, 0),
@@ -255,6 +281,8 @@ impl Fitted {
                 if asked.draws < LEAST_DRAWS {
                     return Err(Error::LooDraws { draws: asked.draws, least: LEAST_DRAWS });
                 }
+                let what = || format!("{} draws of {} coefficients", asked.draws, self.gaussian.dim());
+                refuse_beyond(what, 8 * 3 * asked.draws as u128 * self.gaussian.dim() as u128)?;
                 let (points, noise, law) = rows.drawn(self, asked.draws, seed)?;
                 let Smoothed { rows: mut found, waic, .. } =
                     Smoothed::of_draws(rows.glm, &points, noise.as_deref(), &mut |_| ())?;
@@ -277,11 +305,12 @@ impl Fitted {
             // Bounds of some rows are none of the sum.
             found.iter_mut().for_each(|row| (row.lower, row.upper) = (None, None));
         }
+        if let Some(row) = found.iter().position(|row| !row.elpd.is_finite()) {
+            return Err(Error::LooNotFinite { row: row + 1 });
+        }
         let loo = Loo { rows: found };
         let [elpd_lower, elpd_upper] = loo.bounds();
         let proved = elpd_lower.or(elpd_upper).is_some();
-        let failure = self.certificate().map_or(0.0, |c| 1.0 - c.evidence.confidence().unwrap_or(1.0))
-            + if asked.certify { Audit::default().failure_probability } else { 0.0 };
         let mut notes = Vec::new();
         if self.file.model.scales.iter().any(|scale| scale.origin == Origin::Maximised) {
             notes.push(
@@ -300,6 +329,7 @@ impl Fitted {
             confidence: proved.then_some(1.0 - failure),
             waic,
             replaced,
+            integrated: self.mixture.is_some(),
             notes,
             doubtful: loo.doubtful(),
             pit: loo.pit(seed),

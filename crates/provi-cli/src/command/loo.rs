@@ -8,7 +8,7 @@ use clap::Args;
 use provi::loo::{BELIEVED, Total};
 use provi_analysis::Fitted;
 use provi_analysis::model::Data;
-use provi_analysis::number::{decimals, grouped, outward_pair};
+use provi_analysis::number::{bound, decimals, grouped, outward_pair};
 use provi_analysis::record::fit_file::write_json;
 use provi_analysis::run::loo::{FittedLoo, LooAsked, LooMethod, LooRows};
 use provi_analysis::show::compare::{OTHER_DENSITY, kind_of_density, refuse_other_data};
@@ -26,22 +26,22 @@ elpd_loo is the sum over rows of the log density of a row's response, predicted
 from all other rows; larger is better. p_loo is how much it falls short of the
 same sum with no row left out: the effective number of parameters.
 
---method refit solves the model again without each row, exactly, from the fit's
-own Gaussian. --method psis reweights draws of the posterior itself (of the
+--method refit finds the best Gaussian without each row, from the fit's own: an
+estimate, as near as that Gaussian is to its posterior. --method psis reweights draws of the posterior itself (of the
 fitted Gaussian, if those cost too much) by Pareto smoothed importance ratios;
 rows with k̂ above 0.7 are refitted. WAIC comes from the same draws. By default
 rows are refitted if that takes about ten seconds or less.
 
-A certificate of the fit bounds the posterior's own elpd_loo from above.
---certify audits every refit, and bounds it from below too; that takes about as
-long as an audit of the fit for each row.
+An audit of the model bounds the posterior's own elpd_loo from above. --certify
+audits every refit, and bounds it from below too; that takes about as long as an
+audit of the model for each row.
 
 Several fits of the same rows are compared: the best comes first, then the
 others with their differences from it, and standard errors of those.
 
---rows writes a line for each row: elpd, its bounds, k̂, and the LOO-PIT, which
-is uniform between 0 and 1 if the model is right (for counts and labels it is
-randomised by the seed). `provi explain loo` says more.
+--rows writes a line for each row that the fit used: elpd, its bounds, k̂, and
+the LOO-PIT, about uniform between 0 and 1 if the model is right (randomised by
+the seed for counts, labels and censored times). `provi explain loo` says more.
 
 Examples:
   provi loo wells.fit --data wells.csv
@@ -150,7 +150,11 @@ fn pair(total: Total) -> [String; 2] {
 
 /// What is proved of the sum, as text.
 fn bounds(found: &FittedLoo) -> Option<String> {
-    let held = found.confidence.map_or(String::new(), |c| format!(", with probability 1 − {:.0e}", 1.0 - c));
+    let failure = found.confidence.map_or(0.0, |c| 1.0 - c);
+    let held = match failure > 0.0 {
+        true => format!(", with probability 1 − {}", bound(failure, 2)),
+        false => String::new(),
+    };
     let places = 2;
     let [low, high] = outward_pair(found.elpd_lower, found.elpd_upper, places);
     match (found.elpd_lower, found.elpd_upper) {
@@ -210,9 +214,9 @@ fn difference(first: &Entry, other: &Entry) -> Total {
     other.found.loo().difference(&first.found.loo())
 }
 
-/// Whether a difference is less than two of its standard errors.
+/// Whether a difference is at most two of its standard errors.
 fn is_open(difference: Total) -> bool {
-    difference.value.abs() < 2.0 * difference.standard_error
+    difference.value.abs() <= 2.0 * difference.standard_error
 }
 
 fn compared(entries: &[Entry]) -> String {
@@ -242,7 +246,7 @@ fn compared(entries: &[Entry]) -> String {
     let mut text = columns.render();
     for entry in entries {
         let mut said = way(&entry.found);
-        for more in entry.found.grounds().into_iter().skip(1).chain(bounds(&entry.found)) {
+        for more in entry.found.grounds().into_iter().chain(bounds(&entry.found)) {
             said.push_str(&format!("; {more}"));
         }
         text.push_str(&wrapped("", 2, &format!("{}: {said}", name(&entry.path))));
@@ -254,7 +258,8 @@ fn compared(entries: &[Entry]) -> String {
     text + &wrapped(
         "",
         0,
-        "errors are standard errors over rows; a difference of less than two of them does not tell models apart",
+        "errors are standard errors over rows, without those of the estimates themselves; a difference of less than two of them does not tell \
+         models apart",
     )
 }
 

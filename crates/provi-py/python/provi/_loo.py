@@ -95,8 +95,9 @@ class Loo:
         ]
         if self.waic is not None:
             lines.append(f"elpd_waic {self.waic['elpd']['value']:.1f}, p_waic {self.waic['p_waic']:.1f}")
-        sides = [("at least", self.lower), ("at most", self.upper)]
-        proved = " and ".join(f"{word} {value:.2f}" for word, value in sides if value is not None)
+        # Rounded outwards, so that what is printed is proved too.
+        sides = [("at least", self.lower, np.floor), ("at most", self.upper, np.ceil)]
+        proved = " and ".join(f"{word} {away(100 * value) / 100:.2f}" for word, value, away in sides if value is not None)
         if proved:
             lines.append(f"proved: the posterior's own elpd_loo is {proved}, with probability {self.confidence}")
         return "\n".join([*lines, *self.notes])

@@ -1,7 +1,7 @@
 //! Leave-one-out cross-validation: how well a model predicts each row from the others.
 //!
 //! For row i, elpd_i = log p(y_i | y_{−i}), the log density of its response under the posterior without it. Two ways, both of the weight
-//! that the row has in the model (a row of weight w has the likelihood pʷ):
+//! that the row has in the model (a row of weight w has the likelihood pʷ, and is left out with all of it):
 //!
 //! *Refits* ([`refits`]). q_{−i} is the best Gaussian of the posterior without row i, found from the full fit's. Its predictor of the row
 //! is N(μ, σ²), and
@@ -30,7 +30,7 @@ mod refit;
 mod tests;
 
 pub use draws::{Smoothed, WAIC_BELIEVED, Waic};
-pub use refit::{Refits, refits, refits_of_mixture, work};
+pub use refit::{Refits, refits, refits_of_mixture, whole, work};
 
 use crate::base::draws::{Draws, Purpose, Seed};
 
@@ -119,13 +119,13 @@ impl Loo {
         self.rows.iter().filter(doubtful).count()
     }
 
-    /// elpd of this model minus that of another, of the same rows; its standard error is that of the sum of the differences.
+    /// elpd of this model minus that of another, of the same rows in the same order; its standard error is that of the sum of the differences.
     pub fn difference(&self, other: &Self) -> Total {
         let pairs = self.rows.iter().zip(&other.rows);
         Total::of(&pairs.map(|(a, b)| a.elpd - b.elpd).collect::<Vec<_>>())
     }
 
-    /// A value of the predictive distribution function for each row: uniform if the model is right. Between P(new < y_i) and P(new ≤ y_i),
+    /// A value of the predictive distribution function for each row: about uniform if the model is right. Between P(new < y_i) and P(new ≤ y_i),
     /// where a response is discrete, by a uniform that depends on the seed.
     pub fn pit(&self, seed: Seed) -> Vec<f64> {
         let stream = Draws::new(seed, Purpose::Response);

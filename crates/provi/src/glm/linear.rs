@@ -97,11 +97,19 @@ impl Linear {
     /// The size of column j is √(θ·var(a_j) + Λ_jj): what data and prior together know about its coefficient. θ =
     /// φ'' for a gaussian model and 1 for others. In other units both terms change by the same factor.
     pub(crate) fn standard(&self, data: &DataSummary, sparse: bool) -> Standard {
+        self.resized(data, data.centred(sparse))
+    }
+
+    /// The same with centres that do not depend on how the rows are cut into blocks: those of a sparse Gaussian.
+    pub(crate) fn steady_standard(&self, data: &DataSummary, sparse: bool) -> Standard {
+        self.resized(data, data.steadily_centred(sparse))
+    }
+
+    fn resized(&self, data: &DataSummary, centred: Standard) -> Standard {
         let information = match self.family {
             Family::Gaussian { noise_sd } => 1.0 / (noise_sd * noise_sd),
             _ => 1.0,
         };
-        let centred = data.centred(sparse);
         let known = self.prior.known(self.dim, &centred);
         let size =
             |(j, known): (usize, f64)| (information.sqrt() * data.deviation(j, &centred)).hypot(known.sqrt());

@@ -21,6 +21,8 @@ use crate::glm::{Family, Glm};
 const RISE: f64 = 40.0;
 /// Intervals of the first rule, and of the last one.
 const INTERVALS: [usize; 2] = [32, 1 << 14];
+/// A predictor whose deviation is a smaller part of its size is taken for known.
+const NARROW: f64 = 1e-10;
 /// A normal variable beyond this many standard deviations contributes nothing in double precision.
 const REACH: f64 = 8.5;
 
@@ -99,7 +101,8 @@ impl RowLikelihood {
 
     /// log E p(y|s)ʷ for s ~ N(mean, deviation²).
     pub(crate) fn log_predictive(&self, mean: f64, deviation: f64) -> f64 {
-        if self.is_void() || deviation <= 0.0 {
+        // So narrow a predictor is known.
+        if self.is_void() || deviation <= NARROW * (1.0 + mean.abs()) {
             return self.log_density(mean);
         }
         let (y, w, variance) = (self.response, self.weight, deviation * deviation);
@@ -130,7 +133,15 @@ impl RowLikelihood {
             let [_, first, second] = self.family.derivatives(s, self.response);
             [self.weight * first + (s - mean) / variance, self.weight * second + 1.0 / variance]
         };
-        let other = mean - variance * self.weight * self.family.derivatives(mean, self.response)[1];
+        let mut other = mean - variance * self.weight * self.family.derivatives(mean, self.response)[1];
+        if !other.is_finite() {
+            // A rate that overflows: go down until the slope turns.
+            let mut step = variance.sqrt();
+            while slope(mean - step)[0].total_cmp(&0.0).is_gt() && step < 1e6 * (1.0 + mean.abs()) {
+                step *= 2.0;
+            }
+            other = mean - step;
+        }
         let (mut low, mut high) = if other < mean { (other, mean) } else { (mean, other) };
         let mut at = mean;
         for i in 0..400 {
@@ -163,7 +174,7 @@ impl RowLikelihood {
             }
             Family::NegativeBinomial { .. } => {
                 let (k, r) = (self.given.map_or(0.0, |[k, _]| k), self.family.count_shape().unwrap_or(1.0));
-                [k - 1.0, k].map(|k| negative_binomial_up_to(self.family, k, r, s))
+                [k - 1.0, k].map(|k| negative_binomial_up_to(k, r, s))
             }
             Family::Gaussian { noise_sd } => [special::normal_cdf((self.response - s) / noise_sd); 2],
             Family::Bernoulli | Family::Binomial | Family::Probit | Family::Cloglog => {
@@ -197,7 +208,7 @@ impl RowLikelihood {
     }
 }
 
-/// ∫f over an interval at whose ends f vanishes, by the trapezoidal rule with twice as many nodes each time, until the first component
+/// ∫f over an interval at whose ends f vanishes, by the trapezoidal rule with twice as many nodes each time, until every component
 /// changes by less than that part of it.
 fn trapezoid<const N: usize>(f: impl Fn(f64) -> [f64; N], from: f64, to: f64, tolerance: f64) -> [f64; N] {
     let add = |sums: &mut [f64; N], x: f64| sums.iter_mut().zip(f(x)).for_each(|(sum, f)| *sum += f);
@@ -219,67 +230,24 @@ fn trapezoid<const N: usize>(f: impl Fn(f64) -> [f64; N], from: f64, to: f64, to
     found
 }
 
-/// P(X ≤ k) for counts of mean re^s and shape r, whose trials succeed with probability sigmoid(s).
-fn negative_binomial_up_to(family: Family, k: f64, r: f64, s: f64) -> f64 {
-    let mean = r * s.exp();
-    if k < 0.0 {
-        return 0.0;
-    }
-    if mean > FAR || k > 10.0 * FAR {
-        // The rate alone says which of so many counts it is.
-        return 1.0 - special::gamma_upper(r, r * (k + 0.5) / mean);
-    }
-    let share = special::sigmoid(s);
-    let term = |k: f64| (k * share.ln() - r * s.exp().ln_1p() - family.constant(k)).exp();
-    match k < mean {
-        true => outwards(k, term(k), -1.0, f64::INFINITY, |k| k / ((k - 1.0 + r) * share)).min(1.0),
-        false => {
-            let rest = outwards(k + 1.0, term(k + 1.0), 1.0, f64::INFINITY, |k| (k + r) / (k + 1.0) * share);
-            (1.0 - rest).max(0.0)
-        }
-    }
+/// P(X ≤ k) for counts of mean re^s and shape r, whose trials succeed with probability sigmoid(s): I_{1−sigmoid(s)}(r, k + 1).
+fn negative_binomial_up_to(k: f64, r: f64, s: f64) -> f64 {
+    if k < 0.0 { 0.0 } else { special::beta_lower(r, k + 1.0, -s) }
 }
 
-/// Counts of a larger mean are taken for their rate.
-const FAR: f64 = 1e6;
-
-/// A sum of probabilities from a count on, up or down, until they no longer count; `ratio(k)` leads from that of k to the next.
-fn outwards(first: f64, probability: f64, step: f64, most: f64, ratio: impl Fn(f64) -> f64) -> f64 {
-    let (mut at, mut term, mut sum) = (first, probability, 0.0f64);
-    while term > 1e-17 * sum && (0.0..=most).contains(&at) {
-        sum += term;
-        term *= ratio(at);
-        at += step;
-    }
-    sum
-}
-
-/// P(X ≤ k), X the number of successes among n trials of probability p: terms are added from k outwards on the side away from the mode,
-/// where each is smaller than the last.
+/// P(X ≤ k), X the number of successes among n trials of probability p: I_{1−p}(n − k, k + 1).
 fn binomial_up_to(k: f64, n: f64, p: f64) -> f64 {
-    if k < 0.0 {
-        return 0.0;
-    }
-    if k >= n || p <= 0.0 {
-        return 1.0;
-    }
-    if p >= 1.0 {
-        return 0.0;
-    }
-    let odds = p / (1.0 - p);
-    let below = k < n * p;
-    let first = if below { k } else { k + 1.0 };
-    let logs = [n, first, n - first].map(|x| special::ln_gamma(x + 1.0));
-    let log = logs[0] - logs[1] - logs[2] + first * p.ln() + (n - first) * (-p).ln_1p();
-    match below {
-        true => outwards(first, log.exp(), -1.0, n, |k| k / ((n - k + 1.0) * odds)).min(1.0),
-        false => (1.0 - outwards(first, log.exp(), 1.0, n, |k| (n - k) / (k + 1.0) * odds)).max(0.0),
+    match k {
+        k if k < 0.0 => 0.0,
+        k if k >= n || p <= 0.0 => 1.0,
+        _ if p >= 1.0 => 0.0,
+        k => special::beta_lower(n - k, k + 1.0, (-p).ln_1p() - p.ln()),
     }
 }
 
 impl Glm {
     /// log p(y_n | z) of every row n at each point z, a row of `points`: as many rows as points, as many columns as the model has rows. A
-    /// row of weight w counts w times. `noise`: for a family with a noise that was drawn with the coefficients, one for each point.
+    /// row of weight w has w times its log likelihood. `noise`: for a family with a noise that was drawn with the coefficients, one for each point.
     ///
     /// ```
     /// use provi::{Design, Matrix, target::{Glm, Prior}};
@@ -434,6 +402,32 @@ mod tests {
             let slope = (up_to(1.5 + 1e-4) - up_to(1.5 - 1e-4)) / 2e-4;
             assert!((slope.ln() - law(family, 1.5, 1.0).log_predictive(0.2, 0.6)).abs() < 1e-6, "{family:?}");
         }
+    }
+
+    /// Neither large counts nor extreme predictors take long or end in nothing.
+    #[test]
+    fn far_away_values_have_finite_answers() {
+        let design = || Design::dense(1, 1, &[1.0]).unwrap();
+        let many = Rows::binomial(design(), &[4e11], &[1e12]).unwrap().likelihood_of(0);
+        let at = (0.4f64 / 0.6).ln();
+        let [below, up_to] = many.cumulative(at);
+        assert!((below - 0.5).abs() < 1e-3 && up_to >= below, "{below} {up_to}");
+        let rates = law(Family::NegativeBinomial { noise_sd: 1e-3 }, 1e7, 1.0);
+        // r = 10⁶: mean 10⁷ has the deviation √(10⁷ + 10⁸).
+        let [_, up_to] = rates.cumulative(10f64.ln());
+        let [_, above] =
+            law(Family::NegativeBinomial { noise_sd: 1e-3 }, 1e7 + 10_488.0, 1.0).cumulative(10f64.ln());
+        assert!((up_to - 0.5).abs() < 2e-3 && (above - 0.8413).abs() < 2e-3, "{up_to} {above}");
+        let count = law(Family::Poisson, 3.0, 1.0);
+        for (mean, deviation) in [(750.0, 1.0), (750.0, 200.0), (-750.0, 300.0), (0.4, 1e-13), (3e5, 1e-12)] {
+            let found = count.log_predictive(mean, deviation);
+            assert!(
+                !found.is_nan() && (found.is_finite() || deviation < 1e-10),
+                "{mean} {deviation}: {found}"
+            );
+        }
+        let close = count.log_predictive(0.4, 1e-13) - count.log_density(0.4);
+        assert!(close.abs() < 1e-12, "{close}");
     }
 
     #[test]

@@ -70,7 +70,7 @@ struct PriorEntry {
 impl SparseModel {
     /// Sorts the rows of a model and finds an order of elimination; `None` if the factor has more numbers than `largest`.
     pub(crate) fn within(model: &Linear, rows: &Rows, largest: usize) -> Result<Option<Self>> {
-        let map = model.standard(rows.known_summary(), rows.design().is_sparse());
+        let map = model.steady_standard(rows.known_summary(), rows.design().is_sparse());
         let view = View::new(&map)?;
         let (sets, columns) = rows::sort(rows, &view);
         let supports = Supports::of(&sets, columns, model.dim());

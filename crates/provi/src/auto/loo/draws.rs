@@ -94,6 +94,9 @@ impl Smoothed {
     }
 }
 
+/// Log ratios that differ by less are equal.
+const EQUAL: f64 = 1e-9;
+
 /// A row, and the variance of its log likelihood.
 fn smoothed(model: &Glm, row: usize, points: &Matrix, noise: Option<&[f64]>) -> Result<(LeftOut, f64)> {
     let logs = model.log_likelihoods_of(row, points, noise)?;
@@ -102,8 +105,13 @@ fn smoothed(model: &Glm, row: usize, points: &Matrix, noise: Option<&[f64]>) -> 
         return Err(Error::NotFinite { what: "log likelihood of the draws", index, value: logs[index] });
     }
     let mut ratios: Vec<f64> = logs.iter().map(|log| -log).collect();
-    // A row of no weight has equal ratios, which have no tail to fit and need none.
-    let pareto_k = if law.is_void() { None } else { Some(psis(&mut ratios)?) };
+    // Equal ratios, of a row of no weight among others, have no tail to fit and need none.
+    let [low, high] = [f64::min, f64::max].map(|pick| ratios.iter().copied().fold(ratios[0], pick));
+    let pareto_k = match law.is_void() {
+        true => None,
+        false if high - low < EQUAL => Some(0.0),
+        false => Some(psis(&mut ratios)?),
+    };
     let total = log_sum_exp(&ratios);
     let weighted: Vec<f64> = ratios.iter().zip(&logs).map(|(ratio, log)| ratio + log).collect();
     let [mut below, mut up_to] = [0.0; 2];

@@ -2,7 +2,7 @@
 
 use super::LeftOut;
 use crate::auto::scales::{FreeScales, ScaleMixture};
-use crate::auto::solve::{Solver, Stop};
+use crate::auto::solve::{Solution, Solver, Stop};
 use crate::base::chunked::{self, Chunks};
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -28,7 +28,8 @@ const ROW: usize = 64;
 /// How rows are left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Refits<'a> {
-    /// What is proved of the full model's log evidence: bounds of each elpd_i follow, with the probability that this holds.
+    /// What is proved of the log evidence of the model with all its rows: bounds of each elpd_i follow, with the probability that this
+    /// holds.
     pub evidence: Option<&'a Interval>,
     /// Audits every refit for the other side of the bounds; all refits share its δ.
     pub audit: Option<&'a Audit>,
@@ -66,6 +67,7 @@ pub fn refits(
     progress: &mut dyn FnMut(usize),
 ) -> Result<Vec<LeftOut>> {
     check(model, rows)?;
+    check_dim(model, q.dim())?;
     let audit = how.audit.map(|audit| Audit {
         // They share δ, so that all of them hold together.
         failure_probability: audit.failure_probability / rows.len().max(1) as f64,
@@ -130,6 +132,7 @@ pub fn refits_of_mixture(
     for node in mixture.nodes.iter().filter(|node| node.weight > 0.0) {
         let model = free.model_at(model, &node.log_scales)?;
         let q = node.gaussian.to_dense()?.into_owned();
+        check_dim(&model, q.dim())?;
         let (means, variances) = (model.rows.all_predictors(q.mean()), q.row_variances(model.design())?);
         nodes.push(Node { log_weight: node.weight.ln(), model, q, means, variances });
     }
@@ -172,6 +175,13 @@ fn check(model: &Glm, rows: &[usize]) -> Result<()> {
     }
 }
 
+fn check_dim(model: &Glm, found: usize) -> Result<()> {
+    match model.design().columns() {
+        expected if expected == found => Ok(()),
+        expected => Err(Error::Shape { what: "Gaussian", found, expected }),
+    }
+}
+
 /// Does the work for each row, several at once, in their order.
 fn each(
     model: &Glm,
@@ -205,16 +215,29 @@ struct Solved {
     evidence_lower: Option<f64>,
 }
 
-fn solved(model: &Glm, q: &Gaussian<Triangular>, row: usize) -> Result<Solved> {
-    let without = model.without(row)?;
-    let found = Solver::default().run_from(&without, q, &mut |_, _| match stop::is_wanted() {
+/// The best Gaussian of a model with all its rows, found from q: that of a fit, which may have another one, of a small family or
+/// stopped early.
+pub fn whole(model: &Glm, q: &Gaussian<Triangular>) -> Result<Gaussian<Triangular>> {
+    check_dim(model, q.dim())?;
+    best(model, q).map(|found| found.gaussian)
+}
+
+fn best(model: &Glm, q: &Gaussian<Triangular>) -> Result<Solution> {
+    let found = Solver::default().run_from(model, q, &mut |_, _| match stop::is_wanted() {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     })?;
-    if found.stop == Stop::Interrupted {
-        return Err(Error::Stopped { during: DURING });
+    match found.stop {
+        Stop::Interrupted => Err(Error::Stopped { during: DURING }),
+        _ => Ok(found),
     }
-    let evidence_lower = found.neg_elbo_proved.then_some(-found.neg_elbo - found.neg_elbo_error);
+}
+
+fn solved(model: &Glm, q: &Gaussian<Triangular>, row: usize) -> Result<Solved> {
+    let without = model.without(row)?;
+    let found = best(&without, q)?;
+    let lower = -found.neg_elbo - found.neg_elbo_error;
+    let evidence_lower = (found.neg_elbo_proved && lower.is_finite()).then_some(lower);
     Ok(Solved { model: without, q: found.gaussian, evidence_lower })
 }
 
@@ -232,6 +255,7 @@ impl Solved {
 /// L − U_{−i} and U − L_{−i}, rounded outwards.
 fn bounds(whole: Option<&Interval>, [lower, upper]: [Option<f64>; 2]) -> [Option<f64>; 2] {
     let outwards = |a: f64, b: f64, sign: f64| a - b + sign * 2.0 * f64::EPSILON * (a.abs() + b.abs());
-    let of = |a: Option<f64>, b: Option<f64>, sign: f64| Some(outwards(a?, b?, sign));
+    let of =
+        |a: Option<f64>, b: Option<f64>, sign: f64| Some(outwards(a?, b?, sign)).filter(|x| x.is_finite());
     [of(whole.and_then(Interval::lower), upper, -1.0), of(whole.and_then(Interval::upper), lower, 1.0)]
 }

@@ -220,18 +220,23 @@ impl DataSummary {
     }
 
     /// Which columns to centre with the help of the constant column; the scales are chosen elsewhere. A sparse
-    /// column is centred only if at least half of its entries are stored, so that the rows stay sparse; and near its mean, at
-    /// a centre that does not depend on how a sum over the rows was rounded, so that a sparse Gaussian has the same
-    /// coordinates however the rows are cut into blocks.
+    /// column is centred only if at least half of its entries are stored, so that the rows stay sparse.
     pub(crate) fn centred(&self, sparse: bool) -> Standard {
+        self.centred_at(sparse, |column| column.mean)
+    }
+
+    /// The same with centres near the means that do not depend on how a sum over the rows was rounded, so that a sparse Gaussian has
+    /// the same coordinates however the rows are cut into blocks.
+    pub(crate) fn steadily_centred(&self, sparse: bool) -> Standard {
+        self.centred_at(sparse, |column| about(column.mean, column.sd))
+    }
+
+    fn centred_at(&self, sparse: bool, at: impl Fn(&ColumnSummary) -> f64) -> Standard {
         let columns = self.columns.len();
         let constant = self.intercept(columns);
         let full = |j: usize| !sparse || 2.0 * self.columns[j].count >= self.rows;
         let center = |j: usize| match (constant, self.column(j)) {
-            (Some(i), Some(column)) if i != j && full(j) => match sparse {
-                true => about(column.mean, column.sd),
-                false => column.mean,
-            },
+            (Some(i), Some(column)) if i != j && full(j) => at(&column),
             _ => 0.0,
         };
         let value = |i: usize| self.column(i).map_or(1.0, |column| column.mean);

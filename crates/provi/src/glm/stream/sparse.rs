@@ -55,7 +55,7 @@ impl<S: Source + 'static, R: Reduce + 'static> Streamed<S, R> {
 
 impl<S: Source + 'static, R: Reduce + 'static> SparseForm for Streamed<S, R> {
     fn sparse_within(&self, largest: usize) -> Result<Option<SparseModel>> {
-        let map = self.linear.standard(&self.survey.data, self.survey.sparse);
+        let map = self.linear.steady_standard(&self.survey.data, self.survey.sparse);
         let blocks =
             Passes { shards: Arc::clone(&self.shards), length: self.survey.own, busy: Mutex::new(()) };
         stop::phase("the sorting of the rows", || {
