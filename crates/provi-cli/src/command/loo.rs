@@ -150,9 +150,10 @@ fn pair(total: Total) -> [String; 2] {
 
 /// What is proved of the sum, as text.
 fn bounds(found: &FittedLoo) -> Option<String> {
-    let failure = found.confidence.map_or(0.0, |c| 1.0 - c);
+    // 1 − c has lost some digits of what it was made from.
+    let failure = found.confidence.map_or(0.0, |c| (1.0 - c) * (1.0 - 1e-9));
     let held = match failure > 0.0 {
-        true => format!(", with probability 1 − {}", bound(failure, 2)),
+        true => format!(", with probability 1 − {}", bound(failure, 1)),
         false => String::new(),
     };
     let places = 2;
