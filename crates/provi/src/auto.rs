@@ -21,7 +21,7 @@ pub mod solve;
 mod sparse;
 
 use crate::auto::ascent::{Ascent, Options};
-use crate::auto::initial::{initial_point, laplace_near, nearest_laplace};
+use crate::auto::initial::{initial_point, nearest_laplace};
 use crate::auto::solve::{Solver, Stop, Watcher};
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
@@ -178,11 +178,7 @@ impl Auto {
         Probability::new("failure probability δ", self.audit.failure_probability)?;
         self.pattern.check(target.dim())?;
         let restricted = !self.pattern.is_full() && self.pattern.is_subspace();
-        let unused = [(self.starts > 1, "starts"), (self.evaluations.is_some(), "evaluations")];
-        if let Some((_, what)) = unused.into_iter().find(|(asked, _)| *asked && !self.pattern.is_subspace()) {
-            let why = format!("it is sought by one descent until that ends; leave out the number of {what}");
-            return Err(Error::Pattern { family: self.pattern.to_string(), why });
-        }
+        self.refuse_unused()?;
         if restricted && target.target().expectations().is_none() {
             let why = "the automatic method finds the best Gaussian of a family only where expectations are exact, as for \
                        linear predictors; use a method that plans its steps, such as prox-energy";
@@ -385,29 +381,6 @@ impl Run<'_, '_> {
             Err(error) => return Err(error),
         };
         fit.seconds += before;
-        let audited = self.audit(self.auto.audit, &fit.gaussian)?;
-        Ok(Certified { fit, audited, search: Search::default(), audit_seconds: self.audit_seconds })
-    }
-
-    /// A descent among covariances of low rank plus a diagonal, from a member near the Laplace approximation.
-    fn low_rank(mut self, rank: usize) -> Result<Certified> {
-        if self.watch.from.is_some() {
-            return Err(Error::Checkpoint { what: "cannot be used: a search of low rank keeps none" });
-        }
-        let start = self.auto.start(self.target.dim())?;
-        let (start, evaluations) = laplace_near(self.target.target(), &start)?;
-        let fit = match stop::phase("the search", || low_rank::descend(self.target, rank, &start, self.seed))
-        {
-            Ok(found) => {
-                let evaluations = evaluations + found.evaluations * found.draws.max(1) as u64;
-                self.fit(found.gaussian, found.evaluations, found.draws, evaluations, !found.converged, None)?
-            }
-            // Stopped before the descent had a result: return a member of the family at the start.
-            Err(Error::Stopped { .. }) => {
-                self.fit(low_rank::diagonal(&start)?, 0, 0, evaluations, true, None)?
-            }
-            Err(error) => return Err(error),
-        };
         let audited = self.audit(self.auto.audit, &fit.gaussian)?;
         Ok(Certified { fit, audited, search: Search::default(), audit_seconds: self.audit_seconds })
     }

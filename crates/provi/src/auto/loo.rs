@@ -9,7 +9,7 @@
 //! elpd_i ≈ log ∫ p(y_i | s) N(s; μ, σ²) ds
 //! ```
 //! by quadrature: the predictive density of the Gaussian approximation. The posterior's own elpd_i is a ratio of evidences, which
-//! certificates bound:
+//! certificates bound \[evidence-difference\]:
 //! ```text
 //! elpd_i = log p(y) − log p(y_{−i}),      L − U_{−i} ≤ elpd_i ≤ U − L_{−i}
 //! ```

@@ -10,12 +10,15 @@
 //! vanishes. Without exact expectations E is the mean over a fixed list of draws z = m + Dε + Bη with both signs,
 //! and the derivatives of f are those of this mean.
 
+use super::initial::laplace_near;
+use super::{Auto, Certified, Run, Search};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular, entropy_constant};
 use crate::base::linalg::{Cholesky, eigen};
 use crate::base::matrix::{Matrix, packed_index};
 use crate::base::pattern::{Pattern, precision_of};
+use crate::base::stop;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::mode::{Path, climb};
 use crate::target::{Evaluator, Target};
@@ -37,15 +40,52 @@ const LITTLE: f64 = 1e-6;
 /// Newton steps of half a sweep.
 const NEWTON: usize = 50;
 
+impl Auto {
+    /// Refuses what a descent among covariances of low rank has no use for.
+    pub(super) fn refuse_unused(&self) -> Result<()> {
+        let unused = [(self.starts > 1, "starts"), (self.evaluations.is_some(), "evaluations")];
+        match unused.into_iter().find(|(asked, _)| *asked && !self.pattern.is_subspace()) {
+            None => Ok(()),
+            Some((_, what)) => {
+                let why =
+                    format!("it is sought by one descent until that ends; leave out the number of {what}");
+                Err(Error::Pattern { family: self.pattern.to_string(), why })
+            }
+        }
+    }
+}
+
+impl Run<'_, '_> {
+    /// A descent among covariances of low rank plus a diagonal, from a member near the Laplace approximation.
+    pub(super) fn low_rank(mut self, rank: usize) -> Result<Certified> {
+        if self.watch.from.is_some() {
+            return Err(Error::Checkpoint { what: "cannot be used: a search of low rank keeps none" });
+        }
+        let start = self.auto.start(self.target.dim())?;
+        let (start, evaluations) = laplace_near(self.target.target(), &start)?;
+        let fit = match stop::phase("the search", || descend(self.target, rank, &start, self.seed)) {
+            Ok(found) => {
+                let evaluations = evaluations + found.evaluations * found.draws.max(1) as u64;
+                self.fit(found.gaussian, found.evaluations, found.draws, evaluations, !found.converged, None)?
+            }
+            // Stopped before the descent had a result: return a member of the family at the start.
+            Err(Error::Stopped { .. }) => self.fit(diagonal(&start)?, 0, 0, evaluations, true, None)?,
+            Err(error) => return Err(error),
+        };
+        let audited = self.audit(self.auto.audit, &fit.gaussian)?;
+        Ok(Certified { fit, audited, search: Search::default(), audit_seconds: self.audit_seconds })
+    }
+}
+
 /// A member of the family, found by the descent.
-pub(super) struct LowRank {
-    pub(super) gaussian: Gaussian<Triangular>,
+struct LowRank {
+    gaussian: Gaussian<Triangular>,
     /// Evaluations of f.
-    pub(super) evaluations: u64,
+    evaluations: u64,
     /// Draws for each of them.
-    pub(super) draws: usize,
+    draws: usize,
     /// Whether the gradient vanishes there.
-    pub(super) converged: bool,
+    converged: bool,
 }
 
 /// D and B of one covariance.
@@ -56,12 +96,7 @@ struct Parts {
 }
 
 /// Descends from a member near a Gaussian.
-pub(super) fn descend(
-    target: Evaluator<'_>,
-    rank: usize,
-    from: &Gaussian<Triangular>,
-    seed: Seed,
-) -> Result<LowRank> {
+fn descend(target: Evaluator<'_>, rank: usize, from: &Gaussian<Triangular>, seed: Seed) -> Result<LowRank> {
     let expectations = target.target().expectations();
     if expectations.is_none() && rank > MOST_COLUMNS {
         let why =
@@ -79,7 +114,7 @@ pub(super) fn descend(
 }
 
 /// A member of every family near a Gaussian: its mean, and the diagonal of its factor.
-pub(super) fn diagonal(q: &Gaussian<Triangular>) -> Result<Gaussian<Triangular>> {
+fn diagonal(q: &Gaussian<Triangular>) -> Result<Gaussian<Triangular>> {
     let mut factor = vec![0.0; q.factor().len()];
     (0..q.dim()).map(|i| packed_index(i, i)).for_each(|at| factor[at] = q.factor()[at]);
     Gaussian::new(q.mean(), &factor)
