@@ -270,7 +270,7 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
     let family = match named {
         Some(family) => family,
         None if head.has_trials => Family::Binomial,
-        None if head.has_events => Family::Weibull { noise_sd, unit: 1.0 },
+        None if head.has_events => Family::Weibull { noise_sd, unit: 1.0, coarse: false },
         None if options.noise_sd.is_some() => Family::Gaussian { noise_sd },
         None if head.is_binary => Family::Bernoulli,
         None => {
@@ -279,8 +279,12 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
         }
     };
     // Without events, the exponential family is that of positive numbers.
+    let coarse = head.has_intervals;
     let family = match family.with_time_unit(time_unit(head.mean)) {
-        Some(times) if head.has_events || family.time_unit().is_some() => times,
+        Some(Family::Weibull { noise_sd, unit, .. }) => Family::Weibull { noise_sd, unit, coarse },
+        Some(Family::ExponentialTime { unit, .. }) if head.has_events => {
+            Family::ExponentialTime { unit, coarse }
+        }
         _ if head.has_events => return Err(Error::StrayEvents { family: family.name() }),
         _ => family,
     };

@@ -28,6 +28,9 @@ const MODELS: &[Model] = &[
     Model { name: "warpbreaks", means: 0.1, scales: 0.0 },
     Model { name: "lung-weibull", means: 0.1, scales: 0.03 },
     Model { name: "lung-exponential", means: 0.1, scales: 0.0 },
+    Model { name: "visits-weibull", means: 0.1, scales: 0.03 },
+    Model { name: "heart-exponential", means: 0.15, scales: 0.0 },
+    Model { name: "heart-weibull", means: 0.15, scales: 0.03 },
     Model { name: "quine-negbinomial", means: 0.15, scales: 0.05 },
 ];
 

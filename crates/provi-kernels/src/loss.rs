@@ -16,7 +16,7 @@ use crate::{
     dispatch::dispatch,
     lanes::Simd,
     link::exp_one,
-    potential::{NegLogNormalCdf, Potential, Softplus, cloglog_success},
+    potential::{self, NegLogNormalCdf, Potential, Softplus},
 };
 
 /// Numbers of working memory for each point.
@@ -278,9 +278,8 @@ impl Loss for Cloglog {
     }
 
     fn plain(self, s: f64, y: f64) -> [f64; 2] {
-        let [value, slope, _] = cloglog_success(s);
-        let rate = if y < 1.0 { (1.0 - y) * s.exp() } else { 0.0 };
-        [if y > 0.0 { y * value + rate } else { rate }, if y > 0.0 { y * slope + rate } else { rate }]
+        let [value, slope, _] = potential::Cloglog::of(y).at(s);
+        [value, slope]
     }
 }
 

@@ -128,6 +128,55 @@ impl Potential for NegLogNormalCdf {
     }
 }
 
+/// A potential with the complementary log-log link, ψ as in [`cloglog_success`]:
+/// ```text
+/// φ(s) = gψ(s) + ρeˢ − ℓs
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cloglog {
+    /// g, between 0 and 1.
+    pub success: f64,
+    /// ρ ≥ 0.
+    pub rate: f64,
+    /// ℓ ≥ 0.
+    pub line: f64,
+}
+
+impl Cloglog {
+    /// What a response stands for:
+    /// ```text
+    /// 0 ≤ y ≤ 1   yψ(s) + (1 − y)eˢ       the share of successes of a trial
+    /// y > 1       ψ(s) + (y − 1)eˢ        an event within a span: eˢ is the hazard of the span, and y − 1 times that passed before it
+    /// y < 0       |y|(eˢ − s)             an event that was seen
+    /// ```
+    #[inline(always)]
+    pub fn of(y: f64) -> Self {
+        let success = y.clamp(0.0, 1.0);
+        if y < 0.0 {
+            Self { success, rate: -y, line: -y }
+        } else {
+            Self { success, rate: (1.0 - y).abs(), line: 0.0 }
+        }
+    }
+
+    /// φ and its first two derivatives. A part that is not there is not computed, so that it cannot overflow.
+    #[inline(always)]
+    pub fn at(self, s: f64) -> [f64; 3] {
+        let Self { success, rate, line } = self;
+        let rate = if rate > 0.0 { rate * s.exp() } else { 0.0 };
+        let mut out = [rate, rate, rate];
+        if success > 0.0 {
+            let parts = cloglog_success(s);
+            out.iter_mut().zip(parts).for_each(|(out, x)| *out += success * x);
+        }
+        if line > 0.0 {
+            out[0] -= line * s;
+            out[1] -= line;
+        }
+        out
+    }
+}
+
 /// ψ(s) = −log(1 − e^{−r}), r = eˢ, the loss of a success with the complementary log-log link, with its first two derivatives:
 /// ```text
 /// h = r/(e^r − 1):   ψ' = −h,   ψ'' = h(h + r − 1)

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use numpy::PyReadonlyArray1;
 use provi::scales::ScalePrior;
-use provi::target::{Family, Glm, Prior, Target, TermSmoothness, hierarchical_logistic_scaled};
+use provi::target::{Family, Glm, Prior, Target, TermSmoothness, Time, hierarchical_logistic_scaled};
 use provi::{Curvature, Design};
 use provi_analysis::model::compiled::Compiled;
 use provi_analysis::model::{UnknownNoise, time_unit};
@@ -163,6 +163,36 @@ impl Noise {
     }
 }
 
+/// Numbers by row, if they were given.
+type Column<'py> = Option<PyReadonlyArray1<'py, f64>>;
+
+/// What is known of times to an event.
+fn known_times(
+    times: &[f64],
+    event: Option<&[f64]>,
+    upper: Option<&[f64]>,
+    entry: Option<&[f64]>,
+) -> provi::Result<Vec<Time>> {
+    let expected = times.len();
+    for (what, column) in [("events", event), ("upper ends", upper), ("entries", entry)] {
+        if let Some(found) = column.map(<[f64]>::len).filter(|found| *found != expected) {
+            return Err(provi::Error::Shape { what, found, expected });
+        }
+    }
+    let time = |n: usize| {
+        let time = match (event, upper) {
+            (_, Some(upper)) => Time::between(times[n], upper[n]),
+            (Some(event), None) => Time::seen(times[n], event[n]).map_err(|needed| {
+                let (row, value) = (n, event[n]);
+                provi::Error::Response { family: "weibull", row, value, needed }
+            })?,
+            (None, None) => Time::at(times[n]),
+        };
+        Ok(entry.map_or(time, |entry| time.entered(entry[n])))
+    };
+    (0..expected).map(time).collect()
+}
+
 impl From<Glm> for Model {
     fn from(model: Glm) -> Self {
         Self {
@@ -189,22 +219,23 @@ impl Model {
         Noise::new(noise)?.model(py, &data, make)
     }
 
-    /// Times to an event with a log-linear hazard, the same. Without events, all times are those of events.
+    /// Times to an event with a log-linear hazard, the same. Without events or upper ends, all times are those of events.
     #[staticmethod]
     fn weibull(
         py: Python<'_>,
         data: Data<'_>,
-        event: Option<PyReadonlyArray1<'_, f64>>,
+        known: (Column<'_>, Column<'_>, Column<'_>),
         unit: Option<f64>,
         noise: NoiseArguments,
     ) -> PyResult<Self> {
+        let (event, upper, entry) = known;
+        let [event, upper, entry] = [event, upper, entry].map(|column| column.map(|column| numbers(&column)));
         Noise::new(noise)?.model(py, &data, |design, times, noise_sd, prior| {
-            let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
-            let family = Family::Weibull { noise_sd, unit: unit.unwrap_or_else(|| time_unit(mean)) };
-            match &event {
-                Some(event) => Glm::survival(family, design, times, &numbers(event), prior),
-                None => Glm::new(family, design, times, prior),
-            }
+            let known = known_times(times, event.as_deref(), upper.as_deref(), entry.as_deref())?;
+            let mean = known.iter().map(|time| time.last()).sum::<f64>() / times.len().max(1) as f64;
+            let family =
+                Family::Weibull { noise_sd, unit: unit.unwrap_or_else(|| time_unit(mean)), coarse: false };
+            Glm::times(family, design, &known, prior)
         })
     }
 

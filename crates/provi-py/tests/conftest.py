@@ -33,6 +33,8 @@ def data():
         "group": random.integers(0, 4, size=60),
     }
     columns["positive"] = np.exp(0.5 * (columns["value"] + eta))
+    columns["entry"] = 0.4 * columns["positive"]
+    columns["upper"] = np.where(columns["label"] > 0.5, 1.7 * columns["positive"], np.inf)
     for values in columns.values():
         values.setflags(write=False)
     return types.MappingProxyType(columns)

@@ -61,6 +61,16 @@ def close(a, b, tolerance=1e-12):
             lambda d, **k: provi.weibull(d["X"], d["positive"], d["label"], scales="maximise", **k),
         ),
         (
+            "interval(positive, upper) ~ a + b",
+            ["--noise-sd", "0.6"],
+            lambda d, **k: provi.weibull(d["X"], d["positive"], upper=d["upper"], noise_sd=0.6, **k),
+        ),
+        (
+            "surv(entry, positive, label) ~ a + b",
+            ["--noise-sd", "0.6"],
+            lambda d, **k: provi.weibull(d["X"], d["positive"], d["label"], entry=d["entry"], noise_sd=0.6, **k),
+        ),
+        (
             "successes | trials(trials) ~ a + b",
             [],
             lambda d, **k: provi.binomial(d["X"], d["successes"], d["trials"], **k),
@@ -255,6 +265,14 @@ def test_times_and_events_are_checked(data):
         provi.weibull(X, time, [1, 0, 1])
     with pytest.raises(ValueError, match="unit of time"):
         provi.weibull(X, time, time_unit=0.0)
+    with pytest.raises(ValueError, match="after the row's entry"):
+        provi.weibull(X, time, entry=2.0 * time)
+    with pytest.raises(ValueError, match="not before its start"):
+        provi.weibull(X, time, upper=0.5 * time)
+    with pytest.raises(ValueError, match="upper ends has length 3"):
+        provi.weibull(X, time, upper=[1, 2, 3])
+    with pytest.raises(ValueError, match="give event or upper"):
+        provi.weibull(X, time, data["label"], upper=time)
     with pytest.raises(ValueError, match="whole number"):
         provi.negative_binomial(X, time)
     with pytest.raises(ValueError, match="whole number"):

@@ -152,7 +152,15 @@ impl Formula {
 
     /// Whether the response is a time to an event.
     pub(crate) fn has_events(&self) -> bool {
-        matches!(self.response(), Response::Survival { .. })
+        matches!(self.response(), Response::Survival { .. } | Response::Interval { .. })
+    }
+
+    /// The columns of intervals, in which an empty cell stands for an open end: lower and upper.
+    pub(crate) fn open_ends(&self) -> Option<[&str; 2]> {
+        match self.response() {
+            Response::Interval { lower, upper, .. } => Some([lower, upper]),
+            _ => None,
+        }
     }
 
     /// What is added to the linear predictor.

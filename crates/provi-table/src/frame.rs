@@ -27,6 +27,7 @@ pub use collinearity::{Collinearity, Dependence};
 pub use learn::INTERCEPT;
 pub use options::{Dropped, FrameOptions, Missing, Warning};
 pub use recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe};
+pub use response::Spans;
 pub use rows::{CompressedRows, DesignRows, GroupRows, Role};
 pub use scale::OriginalScale;
 pub use slope::Slopes;
@@ -95,8 +96,8 @@ pub struct ModelFrame {
     pub response_levels: Option<[String; 2]>,
     /// The number of trials of each row, for a binomial response.
     pub trials: Option<Vec<f64>>,
-    /// For a response of times: 1 where the event was seen, 0 where the row was censored.
-    pub events: Option<Vec<f64>>,
+    /// For a response of times: what is known of each.
+    pub spans: Option<Spans>,
     /// What is added to the linear predictor of each row.
     pub offsets: Option<Vec<f64>>,
     /// The weight of each row.
@@ -139,6 +140,7 @@ impl ModelFrame {
             table.place(name).map_err(|error| error.at(formula.place_of(name)))?;
         }
         let table = &*table.with_missing(&MissingWords::new(&options.na), Retype::Whole);
+        let table = &*table.with_open_ends(formula.open_ends());
         let kind = |name: &str| table.kind(name);
         let header = Header { table: table.name(), names: table.names(), kind: &kind };
         let formula = &written_out(&header, formula, options)?;
@@ -176,7 +178,7 @@ impl ModelFrame {
             response_name: formula.response_name(),
             response_levels: reading.levels,
             trials: outcomes.trials,
-            events: outcomes.events,
+            spans: outcomes.spans,
             offsets,
             weights,
             intercept: formula.intercept,

@@ -75,7 +75,7 @@ pub use formula::{
 pub use frame::{
     Block, CodedColumn, CodedFactor, CodedTerm, Collinearity, CompressedRows, Dependence, DesignRows,
     Dropped, FrameOptions, GroupRecipe, GroupRows, GroupTerm, INTERCEPT, Missing, ModelFrame, NewLevel,
-    NewLevels, NewRows, NumberFacts, Offset, OriginalScale, Polynomial, Recipe, Role, Slopes, Spline,
+    NewLevels, NewRows, NumberFacts, Offset, OriginalScale, Polynomial, Recipe, Role, Slopes, Spans, Spline,
     Variable, Warning,
 };
 pub use nearest::nearest;

@@ -36,6 +36,28 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The table in which a missing lower end of an interval is 0 and a missing upper end is infinite. Where both are missing they stay so.
+    pub(crate) fn with_open_ends(&self, columns: Option<[&str; 2]>) -> Cow<'_, Self> {
+        let places = columns.map(|names| names.map(|name| self.place(name)));
+        let Some([Ok(first), Ok(last)]) = places else { return Cow::Borrowed(self) };
+        let [lower, upper] = [first, last].map(|place| self.column(place));
+        let (Data::Numbers(from), Data::Numbers(to)) = (&lower.data, &upper.data) else {
+            return Cow::Borrowed(self);
+        };
+        let both = |row: usize| from[row].is_nan() && to[row].is_nan();
+        let filled = |column: &Column, values: &[f64], open: f64| {
+            let value = |(row, x): (usize, &f64)| if x.is_nan() && !both(row) { open } else { *x };
+            let values: Vec<f64> = values.iter().enumerate().map(value).collect();
+            let mut filled = Column { data: Data::Numbers(values), ..column.clone() };
+            filled.count_missing(column);
+            filled
+        };
+        let ends = Column { infinite: None, ..filled(upper, to, f64::INFINITY) };
+        Cow::Owned(self.with_columns(vec![(first, filled(lower, from, 0.0)), (last, ends)]))
+    }
+}
+
 impl Column {
     /// The column with more missing cells; `None` if no cell is one of the words.
     fn with_missing(&self, words: &MissingWords, retype: Retype) -> Option<Self> {

@@ -59,6 +59,8 @@ pub struct Scan {
     pub has_trials: bool,
     /// Whether the response is a time to an event.
     pub has_events: bool,
+    /// Whether they may lie in intervals.
+    pub has_intervals: bool,
     /// Whether each row has a weight.
     pub has_weights: bool,
     /// Whether something is added to the linear predictor.
@@ -130,6 +132,7 @@ impl Scan {
             response,
             has_trials: formula.has_trials(),
             has_events: formula.has_events(),
+            has_intervals: formula.open_ends().is_some(),
             has_weights: options.weights.is_some(),
             has_offsets: !recipe.offsets.is_empty(),
             intercept: formula.intercept,

@@ -193,7 +193,8 @@ fn binomial_responses_have_trials() {
 fn times_to_an_event_have_events() {
     let csv = "t,e,x\n2.5,1,3\n4,0,4\n";
     let f = frame(csv, "surv(t, e) ~ x").unwrap();
-    assert_eq!((f.response.as_slice(), f.events.as_deref()), (&[2.5, 4.0][..], Some(&[1.0, 0.0][..])));
+    let spans = [[0.0, 2.5, 2.5], [0.0, 4.0, f64::INFINITY]];
+    assert_eq!((f.response.as_slice(), f.spans.as_deref()), (&[2.5, 4.0][..], Some(&spans[..])));
     assert!(f.trials.is_none() && f.response_name == "surv(t, e)");
     assert_eq!(frame(csv, "surv(t, e) ~ .").unwrap().names, ["(Intercept)", "x"]);
     let refusal = |csv: &str, formula: &str| frame(csv, formula).unwrap_err().to_string();
@@ -208,11 +209,44 @@ fn times_to_an_event_have_events() {
     assert!(found.contains("event column `e` of `t.csv` is 2 on line 3; it must be 1 where"), "{found}");
     let parse = |formula: &str| Formula::parse(formula).unwrap_err().to_string();
     assert!(parse("surv(t) ~ x").contains("the column of events"), "{}", parse("surv(t) ~ x"));
-    assert!(
-        parse("surv(a, b, e) ~ x").contains("censored on the right only"),
-        "{}",
-        parse("surv(a, b, e) ~ x")
+    let found = parse("surv(a, b, e, f) ~ x");
+    assert!(found.contains("at most three columns"), "{found}");
+}
+
+#[test]
+fn entries_and_intervals_are_read_with_their_open_ends() {
+    let inf = f64::INFINITY;
+    let csv = "s,t,e,x\n0,2.5,1,3\n1,4,0,4\n";
+    let f = frame(csv, "surv(s, t, e) ~ .").unwrap();
+    assert_eq!(f.spans, Some(vec![[0.0, 2.5, 2.5], [1.0, 4.0, inf]]));
+    assert_eq!((f.names, f.response), (vec!["(Intercept)".to_owned(), "x".to_owned()], vec![2.5, 4.0]));
+    // Left, right by a gap and by infinity, between, at; nothing known.
+    let csv = "a,b,x\n,2,1\n3,,2\n4,inf,3\n1,2,4\n5,5,5\n,,6\n0,7,8\n";
+    let drop = FrameOptions { missing: Missing::Drop, ..FrameOptions::default() };
+    let table = Table::read(csv.as_bytes(), "t.csv").unwrap();
+    let f = ModelFrame::new(&table, &Formula::parse("interval(a, b) ~ x").unwrap(), &drop).unwrap();
+    let spans =
+        [[0.0, 2.0], [3.0, inf], [4.0, inf], [1.0, 2.0], [5.0, 5.0], [0.0, 7.0]].map(|[a, b]| [0.0, a, b]);
+    assert_eq!(f.spans.as_deref(), Some(&spans[..]));
+    assert_eq!((f.response, f.dropped.rows), (vec![2.0, 3.0, 4.0, 2.0, 5.0, 7.0], 1));
+    assert_eq!(f.response_name, "interval(a, b)");
+    let f = frame("s,a,b\n0.5,1,2\n", "interval(s, a, b) ~ 1").unwrap();
+    assert_eq!(f.spans, Some(vec![[0.5, 1.0, 2.0]]));
+    let refused = |csv: &str, formula: &str, words: &[&str]| {
+        let found = frame(csv, formula).unwrap_err().to_string();
+        assert!(words.iter().all(|word| found.contains(word)), "{found}");
+    };
+    refused(
+        "a,b\n1,2\n3,2\n",
+        "interval(a, b) ~ 1",
+        &["upper end column `b`", "line 3", "not before the lower end"],
     );
+    refused("a,b\n1,2\n0,\n", "interval(a, b) ~ 1", &["lower end column `a`", "line 3", "no upper end"]);
+    refused("a,b\n-1,2\n", "interval(a, b) ~ 1", &["lower end column `a`", "is -1"]);
+    refused("s,t,e\n2,2,1\n", "surv(s, t, e) ~ 1", &["time column `t`", "after the row's entry"]);
+    refused("s,t,e\n-2,2,1\n", "surv(s, t, e) ~ 1", &["entry column `s`", "from 0 up"]);
+    let parse = Formula::parse("interval(a) ~ x").unwrap_err().to_string();
+    assert!(parse.contains("where the intervals end"), "{parse}");
 }
 
 #[test]

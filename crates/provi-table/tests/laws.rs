@@ -8,7 +8,7 @@ use provi_table::{Formula, FrameOptions, Missing, ModelFrame, NewLevels, Recipe,
 /// Text with many of the words that mean something to the formula parser.
 fn formula_like() -> impl Strategy<Value = String> {
     let words = "~ + - . 0 1 2x 2 1e-3 ` `` ( ( ) ) | || : * / ^ , = y y~ a b g `b_c` `b.c~` é \u{301} log( I( scale( \
-                 poly( bs( factor( offset( cbind( surv( trials( center( foo( @ \u{2003}";
+                 poly( bs( factor( offset( cbind( surv( interval( trials( center( foo( @ \u{2003}";
     let words: Vec<&str> = words.split(' ').chain([" "]).collect();
     prop::collection::vec(prop::sample::select(words), 0..24).prop_map(|words| words.concat())
 }
@@ -56,6 +56,8 @@ fn formula() -> impl Strategy<Value = String> {
         "log(y)~0",
         "cbind(y, n) ~ a",
         "surv(y, n) ~ b",
+        "surv(y, n, c) ~ b",
+        "interval(y, n) ~ b",
         "y|trials(n) ~ b",
         "y | trials(7)~1",
     ];

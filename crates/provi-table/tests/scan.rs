@@ -103,6 +103,7 @@ fn models() -> Vec<(&'static str, FrameOptions)> {
         ("yes ~ z", FrameOptions { references: vec![("yes".into(), "yes".into())], ..options() }),
         ("k | trials(n) ~ scale(x) + center(z) + b", options()),
         ("surv(e, b) ~ x + town", options()),
+        ("interval(k, n) ~ x + town", options()),
         ("cbind(k, f) ~ 0 + town", FrameOptions { weights: some("w"), ..options() }),
         ("x ~ town:z + factor(clinic) + I(z^2)", FrameOptions { exposure: some("e"), ..options() }),
         ("y ~ x + (1 + z | clinic) + (1 | town:clinic)", options()),
@@ -143,13 +144,15 @@ fn append(all: &mut FrameRows, rows: FrameRows) {
     }
     all.response.extend(rows.response);
     all.lines.extend(rows.lines);
-    let both = |all: &mut Option<Vec<f64>>, rows: Option<Vec<f64>>| match (all, rows) {
-        (Some(all), Some(rows)) => all.extend(rows),
-        (None, None) => {}
-        _ => panic!("one block has what another has not"),
-    };
+    fn both<T>(all: &mut Option<Vec<T>>, rows: Option<Vec<T>>) {
+        match (all, rows) {
+            (Some(all), Some(rows)) => all.extend(rows),
+            (None, None) => {}
+            _ => panic!("one block has what another has not"),
+        }
+    }
     both(&mut all.trials, rows.trials);
-    both(&mut all.events, rows.events);
+    both(&mut all.spans, rows.spans);
     both(&mut all.weights, rows.weights);
     both(&mut all.offsets, rows.offsets);
 }
@@ -203,7 +206,7 @@ fn assert_same(scan: &Scan, frame: &ModelFrame, of: usize) {
     let rows = together(scan, of);
     assert_same_design(&rows.design, &frame.design);
     assert_eq!((&rows.response, &rows.trials), (&frame.response, &frame.trials));
-    assert_eq!((&rows.events, scan.has_events), (&frame.events, frame.events.is_some()));
+    assert_eq!((&rows.spans, scan.has_events), (&frame.spans, frame.spans.is_some()));
     assert_eq!((&rows.weights, &rows.offsets), (&frame.weights, &frame.offsets));
     assert_eq!((&scan.names, &scan.roles, &scan.terms), (&frame.names, &frame.roles, &frame.terms));
     assert_eq!((&scan.groups, scan.rows, &scan.dropped), (&frame.groups, frame.rows, &frame.dropped));

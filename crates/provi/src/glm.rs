@@ -27,6 +27,6 @@ pub use hierarchical::{
 };
 pub use model::Glm;
 pub use prior::{DataPrior, Prior};
-pub use rows::{ColumnSummary, DataSummary};
+pub use rows::{ColumnSummary, DataSummary, Time};
 pub use sparse::SparseForm;
 pub use sparse_glm::SparseGlm;

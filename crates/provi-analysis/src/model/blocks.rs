@@ -4,7 +4,10 @@ use std::sync::OnceLock;
 
 use provi::stream::{Rows, Source};
 use provi::target::Family;
+
 use provi_table::{FrameRows, Part, Scan};
+
+use super::opened::times;
 
 /// The blocks of one process: read at each pass, or kept in memory after the first pass if they fit.
 #[derive(Debug)]
@@ -38,9 +41,9 @@ impl Blocks {
     /// The rows of a block.
     fn rows(&self, block: FrameRows) -> provi::Result<Rows> {
         let design = super::design::design(&block.design)?;
-        let rows = match (&block.trials, &block.events) {
+        let rows = match (&block.trials, &block.spans) {
             (Some(trials), _) => Rows::successes(self.family, design, &block.response, trials),
-            (None, Some(events)) => Rows::survival(self.family, design, &block.response, events),
+            (None, Some(spans)) => Rows::times(self.family, design, &times(spans)),
             (None, None) => Rows::new(self.family, design, &block.response),
         };
         let mut rows = rows.map_err(|error| self.placed(error, &block))?;

@@ -1,6 +1,6 @@
 //! Data to which a formula has been applied: a frame of rows in memory, or a scan of files.
 
-use provi::target::{Family, Glm, Prior};
+use provi::target::{Family, Glm, Prior, Time};
 use provi_table::{
     CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan, Variable,
 };
@@ -27,6 +27,8 @@ pub(super) struct Head<'a> {
     pub(super) has_trials: bool,
     /// Whether the response is a time to an event.
     pub(super) has_events: bool,
+    /// Whether some times may lie in intervals.
+    pub(super) has_intervals: bool,
     /// The mean of the response.
     pub(super) mean: f64,
     /// Whether the response has only the values 0 and 1, or only −1 and 1.
@@ -96,7 +98,8 @@ impl Opened {
                 groups: &frame.groups,
                 response_name: &frame.response_name,
                 has_trials: frame.trials.is_some(),
-                has_events: frame.events.is_some(),
+                has_events: frame.spans.is_some(),
+                has_intervals: frame.spans.as_ref().is_some_and(|spans| spans.iter().any(is_interval)),
                 mean: frame.response.iter().sum::<f64>() / frame.rows.max(1) as f64,
                 is_binary: is_binary(&frame.response),
                 deviation: deviation(&frame.response),
@@ -111,6 +114,7 @@ impl Opened {
                 response_name: &scan.response_name,
                 has_trials: scan.has_trials,
                 has_events: scan.has_events,
+                has_intervals: scan.has_intervals,
                 mean: scan.response.mean,
                 is_binary: {
                     let other = scan.response.zeros.max(scan.response.minus_ones);
@@ -171,9 +175,9 @@ impl Opened {
             other => Error::Library(other),
         };
         let design = super::design::design(&frame.design)?;
-        let target = match (&frame.trials, &frame.events) {
+        let target = match (&frame.trials, &frame.spans) {
             (Some(trials), _) => Glm::successes(family, design, &frame.response, trials, prior),
-            (None, Some(events)) => Glm::survival(family, design, &frame.response, events, prior),
+            (None, Some(spans)) => Glm::times(family, design, &times(spans), prior),
             (None, None) => Glm::new(family, design, &frame.response, prior),
         };
         let mut target = target.map_err(at_line)?.with_names(frame.names.clone())?;
@@ -185,6 +189,16 @@ impl Opened {
         }
         Ok(ModelTarget::Memory(Box::new(target)))
     }
+}
+
+/// Whether an event is known to lie between two times, and not only at one or after one.
+fn is_interval([_, from, to]: &[f64; 3]) -> bool {
+    from < to && to.is_finite()
+}
+
+/// What is known of times to an event, in the library's words.
+pub(super) fn times(spans: &[[f64; 3]]) -> Vec<Time> {
+    spans.iter().map(|&[entry, from, to]| Time::between(from, to).entered(entry)).collect()
 }
 
 /// A digest of the lines used; empty if all rows are used.

@@ -88,7 +88,7 @@ impl FamilyName {
             Self::Poisson => Family::Poisson,
             Self::Gamma => Family::Gamma { noise_sd },
             Self::Exponential => Family::Exponential,
-            Self::Weibull => Family::Weibull { noise_sd, unit: 1.0 },
+            Self::Weibull => Family::Weibull { noise_sd, unit: 1.0, coarse: false },
             Self::Negbinomial => Family::NegativeBinomial { noise_sd },
         }
     }

@@ -523,6 +523,8 @@ def weibull(
     time: Any,
     event: Any = None,
     *,
+    upper: Any = None,
+    entry: Any = None,
     time_unit: Optional[float] = None,
     noise_sd: Optional[float] = None,
     noise_prior: Optional[str] = None,
@@ -539,6 +541,9 @@ def weibull(
     ``exp(-(t / time_unit)**(1 / noise_sd) * exp(s))``, s being the linear predictor. A coefficient is the logarithm of a ratio of hazards.
 
     event: 1 where the event was seen at that time, 0 where the row was censored: its event comes later. By default all were seen.
+    upper: instead of ``event``, where times are known only within intervals: the event came after ``time`` and at ``upper`` or before. A time of 0 is
+        censoring on the left, an infinite or missing (NaN) upper end on the right, and equal ends are an event at that time.
+    entry: the time from which on each row is watched; had its event come earlier, there would be no row. By default 0.
     time_unit: the time at which the exponential of s is the cumulative hazard; by default the mean time, to two digits.
     noise_sd: the scale of the logarithm of the time; without it, it is unknown: see ``scales``. With 1, times are exponential.
     noise_prior: the prior of an unknown noise, such as ``"exponential(1)"``; by default ``half_t(3, 1)``.
@@ -550,8 +555,13 @@ def weibull(
     True
     """
     data = _arguments(X, time, intercept, names, weights, offset, prior_scale, prior_mean, prior_cov)
-    seen = None if event is None else _data.vector(event, "event")
-    return Model(_provi.Model.weibull(data, seen, time_unit, (noise_sd, noise_prior, scales)))
+    if event is not None and upper is not None:
+        raise ValueError("give event or upper: an event that was seen has an upper end that is its time, and a censored one an infinite one")
+    seen, begun = _data.optional_vector(event, "event"), _data.optional_vector(entry, "entry")
+    ends = _data.optional_vector(upper, "upper")
+    if ends is not None:
+        ends = np.where(np.isnan(ends), np.inf, ends)
+    return Model(_provi.Model.weibull(data, (seen, ends, begun), time_unit, (noise_sd, noise_prior, scales)))
 
 
 @_documented

@@ -28,7 +28,7 @@ class Model:
     @staticmethod
     def weibull(
         data: dict[str, Any],
-        event: Optional[_Floats],
+        known: tuple[Optional[_Floats], Optional[_Floats], Optional[_Floats]],
         unit: Optional[float],
         noise: _Noise,
     ) -> Model: ...

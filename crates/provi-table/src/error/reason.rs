@@ -99,6 +99,14 @@ pub enum Purpose {
     Time,
     /// Whether the event was seen.
     Event,
+    /// The time from which on a row is watched.
+    Entry,
+    /// The time until which there was no event.
+    Lower,
+    /// The time until which the event came.
+    Upper,
+    /// The last time of a row that has an entry.
+    AfterEntry,
 }
 
 impl Purpose {
@@ -111,6 +119,10 @@ impl Purpose {
             Self::Exposure => "exposure",
             Self::Time => "time",
             Self::Event => "event",
+            Self::Entry => "entry",
+            Self::Lower => "lower end",
+            Self::Upper => "upper end",
+            Self::AfterEntry => "time",
         }
     }
 
@@ -123,6 +135,12 @@ impl Purpose {
             Self::Exposure => "a positive number, since its logarithm is taken",
             Self::Time => "a time above 0: leave out rows that were not watched, or start the clock earlier",
             Self::Event => "1 where the event was seen or 0 where the row was censored",
+            Self::Entry => "a time from 0 up: 0 where the row was watched from the beginning",
+            Self::Lower => "a time from 0 up, above 0 where there is no upper end",
+            Self::Upper => "a time above 0 and not before the lower end; empty where no end is known",
+            Self::AfterEntry => {
+                "after the row's entry: leave out rows that were never watched, or mend their entries"
+            }
         }
     }
 }

@@ -38,11 +38,16 @@ impl Display for Response {
             Self::Trials { successes, trials: Trials::Number(count) } => {
                 write!(f, "{} | trials({})", Quoted(successes), Short(*count))
             }
-            Self::Survival { time, event } => {
-                write!(f, "surv({}, {})", Quoted(time), Quoted(event))
-            }
+            Self::Survival { entry, time, event } => call(f, "surv", entry.iter().chain([time, event])),
+            Self::Interval { entry, lower, upper } => call(f, "interval", entry.iter().chain([lower, upper])),
         }
     }
+}
+
+/// `name(column, column)`.
+fn call<'a>(f: &mut Formatter<'_>, name: &str, columns: impl Iterator<Item = &'a String>) -> fmt::Result {
+    let columns: Vec<String> = columns.map(|column| Quoted(column).to_string()).collect();
+    write!(f, "{name}({})", columns.join(", "))
 }
 
 impl Display for Term {

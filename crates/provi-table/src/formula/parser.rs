@@ -132,6 +132,8 @@ impl Parser {
             self.counts()?
         } else if name == "surv" || name == "Surv" {
             self.survival()?
+        } else if name == "interval" {
+            self.interval()?
         } else {
             match self.call()? {
                 Factor::Column(column) => Response::Value(Expression::Column(column)),
@@ -172,23 +174,43 @@ impl Parser {
         Ok(Response::Counts { successes, failures })
     }
 
-    /// `(time, event)` after `surv`.
+    /// `(time, event)` or `(entry, time, event)` after `surv`.
     fn survival(&mut self) -> Result<Response> {
+        let missing =
+            "`,` and the column of events: 1 where the event was seen, 0 where the row was censored";
+        let (entry, [time, event]) = self.two_or_three(missing)?;
+        Ok(Response::Survival { entry, time, event })
+    }
+
+    /// `(lower, upper)` or `(entry, lower, upper)` after `interval`.
+    fn interval(&mut self) -> Result<Response> {
+        let missing = "`,` and the column where the intervals end: empty where no end is known";
+        let (entry, [lower, upper]) = self.two_or_three(missing)?;
+        Ok(Response::Interval { entry, lower, upper })
+    }
+
+    /// Two columns in brackets, or three, of which the first then stands alone.
+    fn two_or_three(&mut self, missing: &'static str) -> Result<(Option<String>, [String; 2])> {
         self.next();
         self.next();
-        let time = self.column()?;
+        let first = self.column()?;
         if self.word(0).node != Token::Comma {
-            return Err(self.refuse(
-                "`,` and the column of events: 1 where the event was seen, 0 where the row was censored",
-            ));
+            return Err(self.refuse(missing));
         }
         self.next();
-        let event = self.column()?;
+        let second = self.column()?;
+        let columns = match self.word(0).node {
+            Token::Comma => {
+                self.next();
+                (Some(first), [second, self.column()?])
+            }
+            _ => (None, [first, second]),
+        };
         if self.word(0).node == Token::Comma {
-            return Err(self.refuse("`)`: times are censored on the right only, and neither intervals nor late entries are known here"));
+            return Err(self.refuse("`)` after at most three columns"));
         }
         self.close()?;
-        Ok(Response::Survival { time, event })
+        Ok(columns)
     }
 
     /// `| trials(n)` after a column.

@@ -22,12 +22,23 @@ pub enum Response {
         /// The number of trials.
         trials: Trials,
     },
-    /// `surv(time, event)`: times to an event, which may be censored on the right.
+    /// `surv(time, event)` or `surv(entry, time, event)`: times to an event, which may be censored on the right.
     Survival {
+        /// Column of the times from which on rows are watched.
+        entry: Option<String>,
         /// Column of the times.
         time: String,
         /// Column that is 1 where the event was seen and 0 where the row was censored.
         event: String,
+    },
+    /// `interval(lower, upper)` or `interval(entry, lower, upper)`: times that are known to lie in an interval.
+    Interval {
+        /// Column of the times from which on rows are watched.
+        entry: Option<String>,
+        /// Column of the times until which there was no event; empty or 0 where it may have come at any time before `upper`.
+        lower: String,
+        /// Column of the times until which the event came; empty or infinite where it comes after `lower`.
+        upper: String,
     },
 }
 
@@ -113,9 +124,11 @@ impl Response {
                 see(failures);
             }
             Self::Trials { successes, .. } => see(successes),
-            Self::Survival { time, event } => {
-                see(time);
-                see(event);
+            Self::Survival { entry, time: first, event: last }
+            | Self::Interval { entry, lower: first, upper: last } => {
+                entry.iter().for_each(|name| see(name));
+                see(first);
+                see(last);
             }
         }
     }

@@ -7,11 +7,15 @@ use crate::{
     formula::{Expression, Formula, Response, Trials},
 };
 
-/// Response values, with the numbers of trials if they count successes, and the events if they are times.
+/// What is known of times to an event, one triple for each row: the time from which on the row is watched, and the interval in which the
+/// event came. It is a point where the event was seen, and ends at infinity where the row was censored on the right.
+pub type Spans = Vec<[f64; 3]>;
+
+/// Response values, with the numbers of trials if they count successes, and what is known of times to an event.
 pub(crate) struct Outcomes {
     pub(crate) values: Vec<f64>,
     pub(crate) trials: Option<Vec<f64>>,
-    pub(crate) events: Option<Vec<f64>>,
+    pub(crate) spans: Option<Spans>,
 }
 
 /// How response, trials and weights are read from rows.
@@ -29,7 +33,7 @@ impl Formula {
         match self.response() {
             Response::Counts { successes, failures } => vec![successes, failures],
             Response::Trials { trials: Trials::Column(name), .. } => vec![name],
-            Response::Value(_) | Response::Trials { .. } | Response::Survival { .. } => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }
@@ -73,13 +77,13 @@ impl Reading<'_> {
                     (Expression::Column(name), Some(levels)) => self.indicator(view, name, levels)?,
                     _ => view.evaluate(x).map_err(|error| self.formula.point(error, x))?,
                 };
-                Ok(Outcomes { values, trials: None, events: None })
+                Ok(Outcomes { values, trials: None, spans: None })
             }
             Response::Counts { successes, failures } => {
                 let values = self.counts(view, successes, Purpose::Successes)?;
                 let failures = self.counts(view, failures, Purpose::Failures)?;
                 let trials = values.iter().zip(failures).map(|(s, f)| s + f).collect();
-                Ok(Outcomes { values, trials: Some(trials), events: None })
+                Ok(Outcomes { values, trials: Some(trials), spans: None })
             }
             Response::Trials { successes, trials } => {
                 let values = self.counts(view, successes, Purpose::Successes)?;
@@ -93,21 +97,60 @@ impl Reading<'_> {
                         return Err(self.out_of_range(view, purpose, successes, i, values[i]));
                     }
                 }
-                Ok(Outcomes { values, trials: Some(trials), events: None })
+                Ok(Outcomes { values, trials: Some(trials), spans: None })
             }
-            Response::Survival { time, event } => {
-                let values = self.checked(view, time, Purpose::Time, |t| t > 0.0)?;
+            Response::Survival { entry, time, event } => {
+                let times = self.checked(view, time, Purpose::Time, |t| t > 0.0)?;
                 let is = |x: f64, label: f64| (x - label).abs() <= 0.0;
                 let events = self.checked(view, event, Purpose::Event, |x| is(x, 0.0) || is(x, 1.0))?;
-                Ok(Outcomes { values, trials: None, events: Some(events) })
+                let ends: Vec<f64> = times
+                    .iter()
+                    .zip(events)
+                    .map(|(t, seen)| if seen > 0.5 { *t } else { f64::INFINITY })
+                    .collect();
+                self.spans(view, entry.as_deref(), (times, time), ends)
+            }
+            Response::Interval { entry, lower, upper } => {
+                let from = self.checked(view, lower, Purpose::Lower, |t| t >= 0.0)?;
+                let to = self.checked(view, upper, Purpose::Upper, |t| t > 0.0)?;
+                for i in 0..to.len() {
+                    if to[i] < from[i] {
+                        return Err(self.out_of_range(view, Purpose::Upper, upper, i, to[i]));
+                    }
+                    if to[i].is_infinite() && from[i] <= 0.0 {
+                        return Err(self.out_of_range(view, Purpose::Lower, lower, i, from[i]));
+                    }
+                }
+                self.spans(view, entry.as_deref(), (from, upper), to)
             }
         }
+    }
+
+    /// Times to an event; `column` is where their last times are.
+    fn spans(
+        &self,
+        view: View<'_>,
+        entry: Option<&str>,
+        (from, column): (Vec<f64>, &str),
+        to: Vec<f64>,
+    ) -> Result<Outcomes> {
+        let entries = match entry {
+            Some(entry) => self.checked(view, entry, Purpose::Entry, |t| t >= 0.0)?,
+            None => vec![0.0; from.len()],
+        };
+        let values: Vec<f64> =
+            from.iter().zip(&to).map(|(from, to)| if to.is_finite() { *to } else { *from }).collect();
+        if let Some(i) = (0..values.len()).find(|&i| values[i] <= entries[i]) {
+            return Err(self.out_of_range(view, Purpose::AfterEntry, column, i, values[i]));
+        }
+        let spans = (0..values.len()).map(|i| [entries[i], from[i], to[i]]).collect();
+        Ok(Outcomes { values, trials: None, spans: Some(spans) })
     }
 
     /// The trials alone, without the successes; `None` for a response without trials.
     pub(crate) fn trials(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
         Ok(match self.formula.response() {
-            Response::Value(_) | Response::Survival { .. } => None,
+            Response::Value(_) | Response::Survival { .. } | Response::Interval { .. } => None,
             Response::Counts { successes, failures } => {
                 let successes = self.counts(view, successes, Purpose::Successes)?;
                 let failures = self.counts(view, failures, Purpose::Failures)?;

@@ -3,7 +3,7 @@
 use super::{Scan, notes::Notes, questions::Questions};
 use crate::{
     error::Result,
-    frame::{CodedFactor, DesignRows, NewLevels, Reading, Recipe, View},
+    frame::{CodedFactor, DesignRows, NewLevels, Reading, Recipe, Spans, View},
     table::Table,
 };
 
@@ -16,8 +16,8 @@ pub struct FrameRows {
     pub response: Vec<f64>,
     /// The number of trials of each row, for a binomial response.
     pub trials: Option<Vec<f64>>,
-    /// For a response of times: 1 where the event was seen, 0 where the row was censored.
-    pub events: Option<Vec<f64>>,
+    /// For a response of times: what is known of each.
+    pub spans: Option<Spans>,
     /// The weight of each row.
     pub weights: Option<Vec<f64>>,
     /// What is added to the linear predictor of each row.
@@ -84,7 +84,7 @@ impl Scan {
             design,
             response: outcomes.values,
             trials: outcomes.trials,
-            events: outcomes.events,
+            spans: outcomes.spans,
             weights: reading.weights(view)?,
             offsets: self.recipe.offsets(view).map_err(|error| self.parsed.point_column(error))?,
             lines: view.lines(),
@@ -97,7 +97,7 @@ impl Recipe {
     /// Bytes of one row of [`FrameRows`].
     pub(super) fn bytes_of_rows(&self) -> usize {
         let groups = self.groups.iter().map(|group| 2 + group.block.columns.len());
-        8 * (self.population.columns.len() + groups.sum::<usize>() + 5)
+        8 * (self.population.columns.len() + groups.sum::<usize>() + 7)
     }
 
     /// Bytes of one row while it is computed, in addition to its cells and itself.

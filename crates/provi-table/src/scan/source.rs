@@ -29,6 +29,8 @@ pub(super) struct Source {
     pub(super) words: MissingWords,
     /// The columns of dates that count as numbers.
     pub(super) dates: Vec<DateColumn>,
+    /// The columns of intervals.
+    pub(super) open_ends: Option<[String; 2]>,
 }
 
 /// Receives a block: the file's index, and some of its rows.
@@ -63,7 +65,8 @@ impl Source {
             true => table,
             false => table.with_missing(&self.words, Retype::Block).into_owned(),
         };
-        Ok(table.with_days(&self.dates)?.into_owned())
+        let ends = self.open_ends.as_ref().map(|names| names.each_ref().map(String::as_str));
+        Ok(table.with_open_ends(ends).with_days(&self.dates)?.into_owned())
     }
 
     /// Passes the rows of a part to `take`, in order, at most `most` at a time, until it breaks off.

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::base::matrix::Matrix;
 use crate::glm::predict::{Rows, predict, responses_at, responses_with_noise};
 use crate::glm::sparse::NormalLaw;
-use crate::glm::{Family, Glm};
+use crate::glm::{Family, Glm, Time};
 
 /// The most rows that are used; if there are more, evenly spaced ones.
 const MOST_ROWS: usize = 2000;
@@ -141,10 +141,12 @@ impl Checks {
             noise => responses_with_noise(family, points, noise, &rows, 0, seed)?,
         };
         let events: Vec<bool> = chosen.iter().map(|&n| model.rows.is_event(n)).collect();
+        let times: Vec<Time> = chosen.iter().filter_map(|&n| model.rows.time(n)).collect();
         let seen = if is_time {
+            kaplan_meier::with_entries(family, &times, noise, &mut replicated);
             let last = seen.iter().copied().fold(0.0, f64::max);
             replicated.iter_mut().for_each(|t| *t = t.min(last));
-            kaplan_meier::uncensored(&seen, &events)
+            kaplan_meier::uncensored(&times)
         } else {
             seen
         };
@@ -162,8 +164,11 @@ impl Checks {
                 _ => mean.sqrt(),
             };
             match is_time {
-                // For an event, H is exponential with mean 1: divided by √H it would have no variance.
-                true => (mean, f64::from(u8::from(events[n])) - mean),
+                // δ − H is −φ'. For an event, H is exponential with mean 1: divided by √H it would have no variance.
+                true => {
+                    let residual = -family.derivatives(mean.ln(), model.rows.response[chosen[n]])[1];
+                    (f64::from(u8::from(events[n])) - residual, residual)
+                }
                 false => (mean, (seen[n] - mean) / sd),
             }
         };
@@ -343,8 +348,8 @@ mod tests {
             Family::Poisson,
             Family::Gamma { noise_sd: 0.6 },
             Family::Exponential,
-            Family::Weibull { noise_sd: 0.6, unit: 3.0 },
-            Family::ExponentialTime { unit: 2.0 },
+            Family::Weibull { noise_sd: 0.6, unit: 3.0, coarse: false },
+            Family::ExponentialTime { unit: 2.0, coarse: false },
             Family::NegativeBinomial { noise_sd: 0.7 },
         ] {
             let (model, q) = fitted(family);

@@ -30,7 +30,7 @@ mod tests {
     use crate::base::gaussian::{Gaussian, Triangular};
     use crate::base::matrix::Matrix;
     use crate::glm::design::Design;
-    use crate::glm::{Glm, Prior};
+    use crate::glm::{Glm, Prior, Time};
     use crate::target::Target;
 
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {
@@ -40,13 +40,17 @@ mod tests {
         let positive = family.gamma_shape().or(family.hazard_shape()).is_some();
         let least = if positive { 0.5 } else { 0.0 };
         let y: Vec<f64> = (0..20).map(|n| least + f64::from(n % 2)).collect();
-        let model = Glm::new(family, design, &y, Prior::precisions(&[1.0, 2.0, 0.5]).unwrap()).unwrap();
+        let prior = Prior::precisions(&[1.0, 2.0, 0.5]).unwrap();
+        let model = match family.is_coarse() {
+            true => Glm::times(family, design, &Time::mixed(20), prior).unwrap(),
+            false => Glm::new(family, design, &y, prior).unwrap(),
+        };
         let model = model.with_weights(&[0.7; 20]).unwrap().with_offsets(&[0.2; 20]).unwrap();
         let q = Gaussian::new(&[0.3, -0.4, 0.2], &[0.8, 0.1, 0.5, -0.3, 0.2, 0.9]).unwrap();
         (model, q)
     }
 
-    const ALL: [Family; 9] = [
+    const ALL: [Family; 10] = [
         Family::Gaussian { noise_sd: 0.8 },
         Family::Bernoulli,
         Family::Probit,
@@ -54,7 +58,8 @@ mod tests {
         Family::Poisson,
         Family::Gamma { noise_sd: 0.8 },
         Family::Exponential,
-        Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+        Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
+        Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: true },
         Family::NegativeBinomial { noise_sd: 0.7 },
     ];
 

@@ -3,7 +3,10 @@
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Positive;
 use crate::base::special;
-use provi_kernels::loss::{self, Slots};
+use provi_kernels::{
+    Cloglog,
+    loss::{self, Slots},
+};
 
 /// How a response depends on its linear predictor.
 ///
@@ -47,18 +50,22 @@ pub enum Family {
     },
     /// Positive response with mean and standard deviation eˢ, log link: gamma with σ = 1.
     Exponential,
-    /// Time to an event that may be censored on the right, with P(time > t) = exp(−(t/u)^{1/σ}eˢ): s is the logarithm of a hazard. See
+    /// Time to an event that may be censored, with P(time > t) = exp(−(t/u)^{1/σ}eˢ): s is the logarithm of a hazard. See
     /// [`crate::target::Glm::survival`].
     Weibull {
         /// σ, the scale of the logarithm of the time; the shape is 1/σ.
         noise_sd: f64,
         /// u, the time at which eˢ is the cumulative hazard.
         unit: f64,
+        /// Whether some times are known only to lie in an interval. Rows set it ([`crate::target::Glm::times`]); `false` will do.
+        coarse: bool,
     },
     /// The same with σ = 1: the hazard does not change with time.
     ExponentialTime {
         /// u, the time at which eˢ is the cumulative hazard.
         unit: f64,
+        /// As for `Weibull`.
+        coarse: bool,
     },
     /// Counts with mean eˢ and variance eˢ + σ²e²ˢ, log link.
     NegativeBinomial {
@@ -99,8 +106,8 @@ pub(crate) enum Form {
     Logistic,
     /// −log Φ((2y − 1)s).
     Probit,
-    /// −y log(1 − e^{−r}) + (1 − y)r, r = eˢ.
-    Cloglog,
+    /// −g log(1 − e^{−r}) + ρr − ℓs, r = eˢ.
+    Cloglog(Cloglog),
     /// κe^{±s} − ℓs.
     Rate(Rate),
 }
@@ -125,7 +132,7 @@ impl Family {
     /// u, if responses are times to an event.
     pub fn time_unit(self) -> Option<f64> {
         match self {
-            Self::Weibull { unit, .. } | Self::ExponentialTime { unit } => Some(unit),
+            Self::Weibull { unit, .. } | Self::ExponentialTime { unit, .. } => Some(unit),
             _ => None,
         }
     }
@@ -133,9 +140,23 @@ impl Family {
     /// The family of times to an event that has the same name, if there is one, with this unit.
     pub fn with_time_unit(self, unit: f64) -> Option<Self> {
         match self {
-            Self::Weibull { noise_sd, .. } => Some(Self::Weibull { noise_sd, unit }),
-            Self::ExponentialTime { .. } | Self::Exponential => Some(Self::ExponentialTime { unit }),
+            Self::Weibull { noise_sd, coarse, .. } => Some(Self::Weibull { noise_sd, unit, coarse }),
+            Self::ExponentialTime { coarse, .. } => Some(Self::ExponentialTime { unit, coarse }),
+            Self::Exponential => Some(Self::ExponentialTime { unit, coarse: false }),
             _ => None,
+        }
+    }
+
+    /// Whether some times lie in an interval.
+    pub(crate) fn is_coarse(self) -> bool {
+        matches!(self, Self::Weibull { coarse: true, .. } | Self::ExponentialTime { coarse: true, .. })
+    }
+
+    pub(crate) fn with_coarse(self, coarse: bool) -> Self {
+        match self {
+            Self::Weibull { noise_sd, unit, .. } => Self::Weibull { noise_sd, unit, coarse },
+            Self::ExponentialTime { unit, .. } => Self::ExponentialTime { unit, coarse },
+            other => other,
         }
     }
 
@@ -182,7 +203,7 @@ impl Family {
         match self {
             Self::Gaussian { .. } => Some(Self::Gaussian { noise_sd }),
             Self::Gamma { .. } => Some(Self::Gamma { noise_sd }),
-            Self::Weibull { unit, .. } => Some(Self::Weibull { noise_sd, unit }),
+            Self::Weibull { unit, coarse, .. } => Some(Self::Weibull { noise_sd, unit, coarse }),
             Self::NegativeBinomial { .. } => Some(Self::NegativeBinomial { noise_sd }),
             _ => None,
         }
@@ -199,7 +220,7 @@ impl Family {
 
     /// The form of φ for a response.
     /// ```text
-    /// poisson  eˢ − ys        gamma  αye⁻ˢ + αs        weibull  eˢ − δs, with the offset (1/σ) log(t/u)
+    /// poisson  eˢ − ys        gamma  αye⁻ˢ + αs        weibull  eˢ − δs, with the offset (1/σ) log(t/u); with intervals as for cloglog
     /// ```
     pub(crate) fn form(self, y: f64) -> Form {
         let gamma = |shape: f64| Form::Rate(Rate { sign: -1.0, factor: shape * y, line: -shape });
@@ -207,7 +228,9 @@ impl Family {
             Self::Gaussian { noise_sd } => Form::Quadratic { precision: 1.0 / (noise_sd * noise_sd) },
             Self::Bernoulli | Self::Binomial | Self::NegativeBinomial { .. } => Form::Logistic,
             Self::Probit => Form::Probit,
-            Self::Cloglog => Form::Cloglog,
+            Self::Cloglog
+            | Self::Weibull { coarse: true, .. }
+            | Self::ExponentialTime { coarse: true, .. } => Form::Cloglog(Cloglog::of(y)),
             Self::Poisson | Self::Weibull { .. } | Self::ExponentialTime { .. } => {
                 Form::Rate(Rate { sign: 1.0, factor: 1.0, line: y })
             }
@@ -229,7 +252,7 @@ impl Family {
     pub(crate) fn line(self, y: f64) -> f64 {
         match self.form(y) {
             Form::Rate(rate) => rate.line.abs(),
-            Form::Cloglog => 2.0 * y,
+            Form::Cloglog(parts) => 2.0 * parts.success + parts.line,
             Form::Quadratic { .. } | Form::Logistic | Form::Probit => 0.0,
         }
     }
@@ -237,14 +260,14 @@ impl Family {
     /// The part of a row without a bound of φ'' whose second and third derivatives are bounded by ½: the successes of a cloglog row.
     pub(crate) fn tame(self, y: f64) -> f64 {
         match self.form(y) {
-            Form::Cloglog => y,
+            Form::Cloglog(parts) => parts.success,
             _ => 0.0,
         }
     }
 
     /// Whether the integral of φ outside a ball is known although its curvature has no bound.
     pub(crate) fn has_tail(self) -> bool {
-        self.is_rate() || self == Self::Cloglog
+        self.is_rate() || matches!(self.form(1.0), Form::Cloglog(_))
     }
 
     /// Whether φ is a [`Rate`].
@@ -390,11 +413,7 @@ impl Family {
                     special::log_normal_cdf_curvature(t),
                 ]
             }
-            Form::Cloglog => {
-                let [value, slope, second] = provi_kernels::cloglog_success(s);
-                let rate = if y < 1.0 { (1.0 - y) * s.exp() } else { 0.0 };
-                [y * value + rate, y * slope + rate, y * second + rate]
-            }
+            Form::Cloglog(parts) => parts.at(s),
             Form::Rate(rate) => {
                 let e = rate.at(s);
                 [e - rate.line * s, rate.sign * e - rate.line, e]
@@ -412,7 +431,7 @@ impl Family {
                 e * r * r
             }
             Form::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
-            Form::Cloglog => self.derivatives(s, y)[2],
+            Form::Cloglog(parts) => parts.at(s)[2],
             Form::Rate(rate) => rate.at(s),
         }
     }
@@ -434,7 +453,11 @@ impl Family {
                 loss::binomial(response, weights, predictors, slots);
             }
             Self::Probit => loss::probit(response, weights, predictors, slots),
-            Self::Cloglog => loss::cloglog(response, weights, predictors, slots),
+            Self::Cloglog
+            | Self::Weibull { coarse: true, .. }
+            | Self::ExponentialTime { coarse: true, .. } => {
+                loss::cloglog(response, weights, predictors, slots);
+            }
             Self::Poisson | Self::Weibull { .. } | Self::ExponentialTime { .. } => {
                 loss::poisson(response, weights, predictors, slots);
             }

@@ -11,7 +11,7 @@ use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
 use crate::base::stop;
 use crate::glm::design::Design;
-use crate::glm::rows::{Rows, Within, width};
+use crate::glm::rows::{Rows, Time, Within, width};
 use crate::glm::sparse::{SparseForm, SparseModel};
 use crate::target::curvature::Curvature;
 use crate::target::expectations::Expectations;
@@ -133,6 +133,22 @@ impl Glm {
         prior: Prior,
     ) -> Result<Self> {
         Self::of_rows(Rows::survival(family, design, times, events)?, prior)
+    }
+
+    /// The same for times that are seen, censored on the right, on the left or by an interval, and for rows that are watched from a late
+    /// entry on.
+    ///
+    /// ```
+    /// use provi::{Design, target::{Family, Glm, Prior, Time}};
+    ///
+    /// let times = [Time::at(2.0), Time::between(1.0, 3.0), Time::after(4.0).entered(1.0)];
+    /// let family = Family::Weibull { noise_sd: 0.8, unit: 2.0, coarse: false };
+    /// let model = Glm::times(family, Design::dense(3, 1, &[1.0; 3])?, &times, Prior::scale(2.0)?)?;
+    /// assert_eq!(model.design().rows(), 3);
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn times(family: Family, design: Design, times: &[Time], prior: Prior) -> Result<Self> {
+        Self::of_rows(Rows::times(family, design, times)?, prior)
     }
 
     /// Regression of counts with mean e^{s_n} and variance e^{s_n} + σ²e^{2s_n}, σ = `noise_sd`: Poisson counts whose rates have a gamma

@@ -280,7 +280,7 @@ fn log_mean_time(family: Family) -> Option<[f64; 2]> {
 /// ```
 /// use provi::{Design, Gaussian, predict::{Rows, predict, survival}, target::Family};
 ///
-/// let family = Family::Weibull { noise_sd: 0.5, unit: 10.0 };
+/// let family = Family::Weibull { noise_sd: 0.5, unit: 10.0, coarse: false };
 /// let q = Gaussian::new(&[0.3], &[1e-9])?;
 /// let design = Design::dense(1, 1, &[1.0])?;
 /// let at = predict(family, &q, &Rows::new(&design), 0.95)?;
@@ -448,8 +448,8 @@ mod tests {
         Family::Poisson,
         Family::Gamma { noise_sd: 0.8 },
         Family::Exponential,
-        Family::Weibull { noise_sd: 0.6, unit: 1.3 },
-        Family::ExponentialTime { unit: 0.7 },
+        Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
+        Family::ExponentialTime { unit: 0.7, coarse: false },
         Family::NegativeBinomial { noise_sd: 0.7 },
     ];
 

@@ -16,6 +16,7 @@ mod slab;
 mod spread;
 mod summary;
 mod taylor;
+mod times;
 
 use crate::base::chunked;
 use crate::base::error::{Error, Result};
@@ -24,6 +25,7 @@ use crate::glm::Family;
 use crate::glm::design::{BLOCK, Design};
 use crate::target::standard::Standard;
 pub(crate) use layout::{Layout, POWER};
+pub(crate) use recoded::GivenRow;
 pub(crate) use response::Spread;
 pub(crate) use rounding::{Within, width};
 pub(crate) use slab::Slab;
@@ -31,6 +33,8 @@ pub(crate) use spread::Row;
 use std::ops::Range;
 use std::sync::OnceLock;
 pub use summary::{ColumnSummary, DataSummary};
+pub(crate) use times::Lever;
+pub use times::Time;
 
 /// The rows' part of the constant of V.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -242,7 +246,7 @@ impl Rows {
     pub(crate) fn with_family(mut self, family: Family) -> Result<Self> {
         if self.given.is_some() {
             family.checked_response(&[])?;
-            return Ok(self.recoded_for(family));
+            return self.recoded_for(family);
         }
         self.response = family.checked_response(&self.response)?;
         self.family = family;

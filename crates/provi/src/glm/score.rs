@@ -14,7 +14,7 @@ use crate::base::matrix::Matrix;
 use crate::base::special;
 use crate::glm::family::Form;
 use crate::glm::predict::response;
-use crate::glm::rows::Rows;
+use crate::glm::rows::{GivenRow, Rows};
 use crate::glm::{Family, Glm};
 
 /// How far h rises from its least value to the ends of the integral: e^{−40} is nothing in double precision.
@@ -37,7 +37,7 @@ pub(crate) struct RowLikelihood {
     constant: f64,
     trials: f64,
     /// log(t/u) of a time to an event, or a count, and the user's weight, of families that are coded anew for each noise.
-    given: Option<[f64; 2]>,
+    given: Option<GivenRow>,
 }
 
 impl Rows {
@@ -47,20 +47,11 @@ impl Rows {
         let (trials, given) = (self.trials().map(|trials| trials[row]), self.given_of(row));
         let constant = match (trials, given) {
             (Some(n), _) => -weight / n * super::rows::ln_choose(n, (response * n).round())[0],
-            (None, Some(given)) => recoded_constant(family, response, given),
+            (None, Some(given)) => given.weight * given.constant(family)[0],
             (None, None) => weight * family.constant(response),
         };
         RowLikelihood { family, response, weight, constant, trials: trials.unwrap_or(1.0), given }
     }
-}
-
-/// The constant of a time to an event, whose response is whether it was seen, or of a count with gamma rates.
-fn recoded_constant(family: Family, response: f64, [value, weight]: [f64; 2]) -> f64 {
-    weight
-        * match family.time_unit() {
-            Some(unit) => family.constant(response) + response * (value + unit.ln()),
-            None => family.constant(value),
-        }
 }
 
 impl RowLikelihood {
@@ -79,16 +70,14 @@ impl RowLikelihood {
                 0.0,
             ));
         };
-        let constant = recoded_constant(family, self.response, given);
-        let ([value, weight], before) = (given, self.family);
-        Ok(match (family.hazard_shape(), before.hazard_shape()) {
-            (Some(shape), Some(old)) => (Self { family, constant, ..self }, (shape - old) * value),
-            _ => {
-                let [r, old] = [family, before].map(|family| family.count_shape().unwrap_or(1.0));
-                let (response, weight) = (value / (value + r), weight * (value + r));
-                (Self { family, constant, response, weight, ..self }, old.ln() - r.ln())
-            }
-        })
+        let (constant, before) = (given.weight * given.constant(family)[0], self.family);
+        if let Some((response, moved)) = given.time_under(family, before) {
+            return Ok((Self { family, constant, response, ..self }, moved));
+        }
+        let GivenRow { value, weight, .. } = given;
+        let [r, old] = [family, before].map(|family| family.count_shape().unwrap_or(1.0));
+        let (response, weight) = (value / (value + r), weight * (value + r));
+        Ok((Self { family, constant, response, weight, ..self }, old.ln() - r.ln()))
     }
 
     /// log p(y|s), times the weight.
@@ -164,16 +153,22 @@ impl RowLikelihood {
     }
 
     /// P(new < y) and P(new ≤ y) at a known predictor; the same number for a response with a density. A time that was censored stands for
-    /// all later ones. A weight changes nothing.
+    /// all later ones, an interval for all times in it, and all are beyond the row's entry. A weight changes nothing.
     pub(crate) fn cumulative(&self, s: f64) -> [f64; 2] {
         let mean = response(self.family, s);
         match self.family {
             Family::Weibull { .. } | Family::ExponentialTime { .. } => {
-                let passed = -(-s.exp()).exp_m1();
-                if self.response > 0.5 { [passed; 2] } else { [passed, 1.0] }
+                let passed = |part: f64| -(-part * s.exp()).exp_m1();
+                let within = self.family.is_coarse() && self.response > 0.0;
+                match self.response {
+                    y if within => [passed(y - 1.0), passed(y)],
+                    y if y.abs() > 0.5 => [passed(1.0); 2],
+                    _ => [passed(1.0), 1.0],
+                }
             }
             Family::NegativeBinomial { .. } => {
-                let (k, r) = (self.given.map_or(0.0, |[k, _]| k), self.family.count_shape().unwrap_or(1.0));
+                let (k, r) =
+                    (self.given.map_or(0.0, |given| given.value), self.family.count_shape().unwrap_or(1.0));
                 [k - 1.0, k].map(|k| negative_binomial_up_to(k, r, s))
             }
             Family::Gaussian { noise_sd } => [special::normal_cdf((self.response - s) / noise_sd); 2],
@@ -340,7 +335,7 @@ mod tests {
             law(Family::Poisson, 900.0, 1.0),
             law(Family::Gamma { noise_sd: 0.4 }, 2.0, 1.0),
             law(Family::Exponential, 0.3, 1.0),
-            law(Family::Weibull { noise_sd: 0.6, unit: 1.3 }, 0.8, 1.0),
+            law(Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false }, 0.8, 1.0),
             law(Family::NegativeBinomial { noise_sd: 0.7 }, 3.0, 1.0),
         ]
     }
@@ -447,7 +442,7 @@ mod tests {
             )
             .unwrap(),
             Glm::survival(
-                Family::Weibull { noise_sd: 0.6, unit: 2.0 },
+                Family::Weibull { noise_sd: 0.6, unit: 2.0, coarse: false },
                 design,
                 &[3.0, 0.2, 7.0],
                 &[1.0, 0.0, 1.0],

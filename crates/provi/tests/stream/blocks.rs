@@ -11,7 +11,7 @@ pub(crate) const FAMILIES: [Family; 8] = [
     Family::Probit,
     Family::Poisson,
     Family::Gamma { noise_sd: 0.9 },
-    Family::Weibull { noise_sd: 0.8, unit: 1.4 },
+    Family::Weibull { noise_sd: 0.8, unit: 1.4, coarse: false },
     Family::NegativeBinomial { noise_sd: 0.8 },
 ];
 pub(crate) const COLUMNS: usize = 4;

@@ -139,7 +139,7 @@ fn scales_are_chosen_alike() {
     for family in [
         Family::Gaussian { noise_sd: 0.8 },
         Family::Gamma { noise_sd: 1.0 },
-        Family::Weibull { noise_sd: 1.0, unit: 1.4 },
+        Family::Weibull { noise_sd: 1.0, unit: 1.4, coarse: false },
         Family::NegativeBinomial { noise_sd: 1.0 },
     ] {
         let data = Data::new(family, 150);

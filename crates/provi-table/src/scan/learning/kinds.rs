@@ -109,7 +109,8 @@ impl Task {
             .map(|name| Ok((name.to_owned(), kind(name)?)))
             .collect::<Result<_>>()?;
         let (words, dates) = (MissingWords::new(&self.options.na), Vec::new());
-        Ok((formula, Source { shards: shards.clone(), columns, rows, marks, words, dates }))
+        let open_ends = formula.open_ends().map(|names| names.map(str::to_owned));
+        Ok((formula, Source { shards: shards.clone(), columns, rows, marks, words, dates, open_ends }))
     }
 
     /// The dates that count as numbers. Those of Parquet files are written with the year first.

@@ -3,7 +3,7 @@
 use crate::base::special::{inverse_mills, log_normal_cdf, sigmoid, softplus};
 use crate::glm::Family;
 use crate::glm::family::Form;
-use provi_kernels::cloglog_success;
+use provi_kernels::{Cloglog, cloglog_success};
 
 /// φ(s + t) ≥ value + slope·t + ½·bend·t² for |t| ≤ reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,9 +69,13 @@ fn least_bend(family: Family, (s, y): (f64, f64), low: f64, high: f64) -> f64 {
     }
     // An average of φ'' is no less than its least value.
     let least = family.second_range(s + low, s + high, y)[0];
-    if family.form(y) == Form::Cloglog && y > 0.0 && y < 1.0 {
-        // φ'' of successes and failures together may rise, fall and rise again.
-        return least;
+    if let Form::Cloglog(Cloglog { success, rate, .. }) = family.form(y)
+        && success > 0.0
+        && rate > 0.0
+    {
+        // Together they may rise, fall and rise again; each alone does not.
+        let part = |y: f64| least_bend(Family::Cloglog, (s, y), low, high);
+        return least.max((success * part(1.0) + rate * part(0.0)) * (1.0 - 1e-12));
     }
     let ends = averaged(family, (s, y), low.min(-NEAR)).min(averaged(family, (s, y), high.max(NEAR)));
     least.max(ends)
@@ -87,14 +91,14 @@ fn averaged(family: Family, (s, y): (f64, f64), t: f64) -> f64 {
             let terms = [softplus(s + t), softplus(s), sigmoid(s) * t];
             (terms[0] - terms[1] - terms[2], 1e-15 * (terms[0] + terms[1] + t.abs()))
         }
-        Form::Cloglog if y > 0.0 => {
+        Form::Cloglog(Cloglog { success, .. }) if success > 0.0 => {
             let [value, slope, _] = cloglog_success(s);
             let terms = [cloglog_success(s + t)[0], value, slope * t];
             let size = terms[0] + terms[1] + terms[2].abs();
-            (terms[0] - terms[1] - terms[2], 4e-14 * (1e-3 + size))
+            (success * (terms[0] - terms[1] - terms[2]), 4e-14 * success * (1e-3 + size))
         }
-        Form::Cloglog => {
-            let (rate, rise) = (s.exp(), t.exp_m1());
+        Form::Cloglog(Cloglog { rate, .. }) => {
+            let (rate, rise) = (rate * s.exp(), t.exp_m1());
             (rate * (rise - t), 1e-15 * rate * (rise.abs() + t.abs()))
         }
         Form::Rate(form) => {
@@ -130,7 +134,9 @@ mod tests {
     #[test]
     fn quadratics_are_below_and_touch() {
         for family in FAMILIES {
-            for y in [0.0, 1.0] {
+            let coded: &[f64] =
+                if family == Family::Cloglog { &[0.0, 1.0, 0.3, -1.0, 3.5] } else { &[0.0, 1.0] };
+            for &y in coded {
                 for s in [-4.0, -1.3, -0.2, 0.0, 0.4, 2.0, 6.0] {
                     for (deviation, reach) in [(0.3, 0.9), (1.0, 4.0), (0.01, 0.05), (2.0, 16.0)] {
                         let found = Minorant::best(family, (s, y), deviation, reach);

@@ -3,17 +3,18 @@
 use super::quadrature::expect_rows;
 use crate::base::special;
 use crate::glm::Family;
+use crate::glm::rows::Lever;
 
 impl Family {
-    /// E_q ∂φ/∂log σ of a row per unit of its weight, constants included, for s ~ N(mean, variance). `lever` is the part of the row's offset
-    /// that the noise determines.
+    /// E_q ∂φ/∂log σ of a row per unit of its weight, constants included, for s ~ N(mean, variance). `lever` is how the row's
+    /// coding depends on the noise, for times.
     /// ```text
     /// gaussian     1 − E(y − s)²/σ²
     /// gamma        2α(log α − ψ(α)) − 2αE(s + ye⁻ˢ − 1 − log y)
-    /// weibull      δ − lever·(E eˢ − δ),   lever = (1/σ) log(t/u), which s includes
+    /// weibull      δ(1 + turn) − shift·E φ' − turn·E eˢ·[the event lies in an interval],   s includes the coded offset
     /// negbinomial  2(E σ(s) − p) − 2(1 − p)[E log(1 + eˢ) − ψ(y + r) + ψ(r)],   p = y/(y + r), and s includes −log r
     /// ```
-    pub(crate) fn noise_slope(self, y: f64, mean: f64, variance: f64, lever: f64) -> f64 {
+    pub(crate) fn noise_slope(self, y: f64, mean: f64, variance: f64, lever: Lever) -> f64 {
         match self {
             Self::Gaussian { noise_sd } => 1.0 - ((y - mean).powi(2) + variance) / (noise_sd * noise_sd),
             Self::Gamma { .. } => {
@@ -21,7 +22,18 @@ impl Family {
                 let deviance = (t + 0.5 * variance).exp_m1() - t;
                 2.0 * shape * (special::log_minus_digamma(shape) - deviance)
             }
-            Self::Weibull { .. } => y - lever * ((mean + 0.5 * variance).exp() - y),
+            Self::Weibull { coarse, .. } => {
+                let rate = (mean + 0.5 * variance).exp();
+                let Lever { shift, turn } = lever;
+                match coarse {
+                    false => y * (1.0 + turn) - shift * (rate - y),
+                    true => {
+                        let slope = expect_rows(self, &[mean], &[variance.sqrt()], &[y]).first[0];
+                        let own = if y < 0.0 { 1.0 + turn } else { 0.0 };
+                        own - shift * slope - if y > 0.0 { turn * rate } else { 0.0 }
+                    }
+                }
+            }
             Self::NegativeBinomial { noise_sd } => {
                 let r = 1.0 / (noise_sd * noise_sd);
                 let count = r * y / (1.0 - y);

@@ -5,9 +5,11 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::packed_index;
 use crate::base::special::chi_square;
 use crate::glm::Family;
+use crate::glm::family::Form;
 use crate::glm::linear::Linear;
 use crate::glm::linear::local::CLOGLOG_STEEPEST;
 use crate::glm::rows::Rows;
+use provi_kernels::Cloglog;
 
 /// Number of sums over the rows: Σ_n w_nℓ_n s_n; Σ_n w_nκ_n e^{±s_n+σ_n²/2}·P(χ'²_d(σ_n²) > R²); and for the first
 /// sum, the absolute values of its terms and their errors.
@@ -29,15 +31,15 @@ impl Rows {
             // Mean and deviation may be larger than computed, and the terms increase with both.
             let variance = (row.variance.sqrt() + row.off).powi(2);
             let tail = chi_square::ln_noncentral_chi_square_tail_upper(d, variance, square);
-            if family == Family::Cloglog {
-                let y = row.response;
+            if let Form::Cloglog(Cloglog { success: share, rate, line }) = family.form(row.response) {
                 let exponent = row.mean + row.off + 0.5 * variance + tail;
-                let rate = if y < 1.0 { (1.0 - y) * exponent.exp() } else { 0.0 };
+                let rate = if rate > 0.0 { rate * exponent.exp() } else { 0.0 };
                 // ψ ≤ ψ(m) + ψ'(m)(s−m) + ½θ(s−m)², and ψ falls: the linear part is odd.
-                let success = y * provi_kernels::cloglog_success(row.mean - row.off)[0];
-                let bent = 0.5 * CLOGLOG_STEEPEST * y * variance * alpha2;
+                let success = share * provi_kernels::cloglog_success(row.mean - row.off)[0];
+                let bent = 0.5 * CLOGLOG_STEEPEST * share * variance * alpha2;
                 let [w, off] = [row.weight, row.off];
-                return [-w * success, w * (rate + bent), w * success, w * y * off];
+                let size = w * (success + line * row.mean.abs());
+                return [w * (line * row.mean - success), w * (rate + bent), size, w * (share + line) * off];
             }
             let Some(form) = family.rate(row.response) else { return [f64::INFINITY; TAIL_SUMS] };
             let rate = form.factor * (form.sign * row.mean + row.off + 0.5 * variance + tail).exp();

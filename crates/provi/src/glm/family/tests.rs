@@ -1,6 +1,6 @@
 use super::*;
 
-const ALL: [Family; 9] = [
+const ALL: [Family; 10] = [
     Family::Gaussian { noise_sd: 0.7 },
     Family::Bernoulli,
     Family::Probit,
@@ -8,14 +8,17 @@ const ALL: [Family; 9] = [
     Family::Poisson,
     Family::Gamma { noise_sd: 0.6 },
     Family::Exponential,
-    Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+    Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
+    Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: true },
     Family::NegativeBinomial { noise_sd: 0.7 },
 ];
 
 #[test]
 fn derivatives_match_differences_and_the_curvature_range() {
     for family in ALL {
-        for y in [0.0, 1.0] {
+        // With intervals, −1 is an event and 3.5 an interval.
+        let responses: &[f64] = if family.is_coarse() { &[-1.0, 0.0, 1.0, 3.5] } else { &[0.0, 1.0] };
+        for &y in responses {
             for i in -40..=40 {
                 let s = 0.2 * f64::from(i);
                 let h = 1e-5;
@@ -79,7 +82,7 @@ fn the_slope_in_the_noise_is_that_of_the_density() {
             other.derivatives(s, y)[0] + other.constant(y)
         };
         let slope = (value(1e-5) - value(-1e-5)) / 2e-5;
-        let claimed = family.noise_slope(y, s, 0.0, 0.0);
+        let claimed = family.noise_slope(y, s, 0.0, crate::glm::rows::Lever::default());
         assert!((slope - claimed).abs() < 1e-8, "{family:?}: {slope} {claimed}");
     }
     assert!(Family::Poisson.with_noise_sd(1.0).is_none() && Family::Exponential.noise_sd().is_none());
@@ -157,11 +160,13 @@ fn wrong_responses_are_named() {
         let refusal = message(family, &[2.0, 0.0]);
         assert!(refusal.contains("response 0 at row 1 is not a number above 0"), "{refusal}");
     }
-    let weibull = Family::Weibull { noise_sd: 1.0, unit: 2.0 };
+    let weibull = Family::Weibull { noise_sd: 1.0, unit: 2.0, coarse: false };
     assert!(
         message(weibull, &[2.0, 0.0]).contains("response 0 at row 1 is not a time above 0; drop the row")
     );
-    assert!(message(Family::Weibull { noise_sd: 1.0, unit: 0.0 }, &[1.0]).contains("unit of time"));
+    assert!(
+        message(Family::Weibull { noise_sd: 1.0, unit: 0.0, coarse: false }, &[1.0]).contains("unit of time")
+    );
     assert!(message(Family::NegativeBinomial { noise_sd: 0.5 }, &[1.5]).contains("whole number"));
     assert!(message(Family::NegativeBinomial { noise_sd: 0.0 }, &[1.0]).contains("noise sd"));
     assert_eq!(Family::Bernoulli.checked_response(&[-1.0, 1.0]).unwrap(), [0.0, 1.0]);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::glm::Time;
 
 fn model(family: Family, sparse: bool) -> Glm {
     let mut entries = vec![0.0; 30];
@@ -16,15 +17,15 @@ fn model(family: Family, sparse: bool) -> Glm {
     let prior = Prior::precision_matrix(
         Matrix::new(3, 3, vec![2.0, 0.3, 0.0, 0.3, 1.0, 0.1, 0.0, 0.1, 0.7]).unwrap(),
     );
-    Glm::new(family, design, &y, prior.unwrap().with_mean(&[0.1, -0.2, 0.3]).unwrap())
-        .unwrap()
-        .with_weights(&weights)
-        .unwrap()
-        .with_offsets(&[0.25; 10])
-        .unwrap()
+    let prior = prior.unwrap().with_mean(&[0.1, -0.2, 0.3]).unwrap();
+    let model = match family.is_coarse() {
+        true => Glm::times(family, design, &Time::mixed(10), prior),
+        false => Glm::new(family, design, &y, prior),
+    };
+    model.unwrap().with_weights(&weights).unwrap().with_offsets(&[0.25; 10]).unwrap()
 }
 
-const ALL: [Family; 10] = [
+const ALL: [Family; 12] = [
     Family::Gaussian { noise_sd: 0.8 },
     Family::Bernoulli,
     Family::Probit,
@@ -32,8 +33,10 @@ const ALL: [Family; 10] = [
     Family::Poisson,
     Family::Gamma { noise_sd: 0.8 },
     Family::Exponential,
-    Family::Weibull { noise_sd: 0.6, unit: 1.3 },
-    Family::ExponentialTime { unit: 0.7 },
+    Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
+    Family::ExponentialTime { unit: 0.7, coarse: false },
+    Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: true },
+    Family::ExponentialTime { unit: 0.7, coarse: true },
     Family::NegativeBinomial { noise_sd: 0.7 },
 ];
 

@@ -1,11 +1,13 @@
 //! Rows that are coded anew for each noise: times to an event as counts, and counts with gamma rates as trials.
 //!
 //! ```text
-//! weibull      κeˢ − δs = e^{s'} − δs' + δ(s' − s),        s' = s + (1/σ) log(t/u): a Poisson row with response δ and this offset
+//! weibull      κeˢ − δs = e^{s'} − δs' + δ(s' − s),        s' = s + (1/σ) log(t/u): a Poisson row with response δ and this offset; with late
+//!              entries or intervals as in `times`
 //! negbinomial  (y + r) log(1 + e^{s'}) − ys',              s' = s − log r: y + r logistic trials with y successes, y + r not whole
 //! ```
 
 use super::Rows;
+use super::times::{Known, Lever, Seen, Span, Time, Times};
 use crate::base::error::{Error, Result};
 use crate::glm::Family;
 use crate::glm::design::Design;
@@ -17,6 +19,49 @@ pub(super) struct Given {
     values: Vec<f64>,
     weights: Vec<f64>,
     offsets: Option<Vec<f64>>,
+    /// How times are known.
+    seen: Vec<Seen>,
+    /// Of times, if some have entries or lie in intervals.
+    spans: Option<Vec<Span>>,
+}
+
+impl Given {
+    /// What is known of the time of row n.
+    fn known(&self, n: usize) -> Option<Known> {
+        let span = self.spans.as_ref().map_or(Span::WHOLE, |spans| spans[n]);
+        self.seen.get(n).map(|&seen| Known { seen, log: self.values[n], span })
+    }
+}
+
+/// A response of a recoded family as it was given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenRow {
+    /// log(t/u) of a time, or a count.
+    pub(crate) value: f64,
+    pub(crate) weight: f64,
+    known: Option<Known>,
+}
+
+impl GivenRow {
+    /// The constant of the row, without its weight, and the sum of the absolute values of its terms.
+    pub(crate) fn constant(&self, family: Family) -> [f64; 2] {
+        match (self.known, family.hazard_shape(), family.time_unit()) {
+            (Some(known), Some(shape), Some(unit)) => known.constant(shape, unit),
+            _ => {
+                // Sums of a few terms of about the size of y log y.
+                let log_shape = family.count_shape().unwrap_or(1.0).ln();
+                let size = libm::lgamma(self.value + 1.0) + self.value * (1.0 + log_shape.abs());
+                [family.constant(self.value), size]
+            }
+        }
+    }
+
+    /// The response of a time under another noise, and by how much its predictor differs from that under the one before.
+    pub(crate) fn time_under(&self, family: Family, before: Family) -> Option<(f64, f64)> {
+        let known = self.known?;
+        let [new, old] = [family.hazard_shape()?, before.hazard_shape()?].map(|shape| known.coded(shape));
+        Some((known.response(new, family.is_coarse()), new.offset - old.offset))
+    }
 }
 
 impl Rows {
@@ -29,28 +74,46 @@ impl Rows {
         if events.len() != times.len() {
             return Err(Error::Shape { what: "events", found: events.len(), expected: times.len() });
         }
-        let is = |x: f64, label: f64| (x - label).abs() <= 0.0;
-        if let Some(row) = events.iter().position(|&x| !is(x, 0.0) && !is(x, 1.0)) {
-            let needed = "an event of 1 (seen at that time) or 0 (censored: not seen until then)";
-            return Err(Error::Response { family: family.name(), row, value: events[row], needed });
-        }
-        let mut rows = Self::new(family, design, times)?;
-        rows.response = events.to_vec();
-        Ok(rows)
+        let refuse = |row, value, needed| Error::Response { family: family.name(), row, value, needed };
+        let each = |(row, (&t, &event)): (usize, (&f64, &f64))| {
+            Time::seen(t, event).map_err(|needed| refuse(row, event, needed))
+        };
+        let times: Result<Vec<Time>> = times.iter().zip(events).enumerate().map(each).collect();
+        Self::times(family, design, &times?)
+    }
+
+    /// Times to an event that are seen, censored on the right, on the left or by an interval, from a late entry on or from the beginning.
+    /// `family` is as for [`Rows::survival`].
+    pub fn times(family: Family, design: Design, times: &[Time]) -> Result<Self> {
+        let (Some(_), Some(unit)) = (family.hazard_shape(), family.time_unit()) else {
+            return Err(Error::NoEvents { family: family.name() });
+        };
+        let all = Times::new(family.name(), times, unit)?;
+        let last: Vec<f64> = times.iter().map(|time| time.last()).collect();
+        let mut rows = Self::new(family, design, &last)?;
+        rows.family = family.with_coarse(family.is_coarse() || all.coarse);
+        rows.take_times(all);
+        Ok(rows.coded())
+    }
+
+    fn take_times(&mut self, times: Times) {
+        let Times { logs: values, seen, spans, .. } = times;
+        self.given =
+            Some(Box::new(Given { values, weights: self.weights.clone(), offsets: None, seen, spans }));
     }
 
     /// Codes rows that were just made from their responses; all times are those of events.
     pub(super) fn recoded(mut self) -> Self {
-        let values = match (self.family.time_unit(), self.family.count_shape()) {
+        let (values, seen) = match (self.family.time_unit(), self.family.count_shape()) {
             (Some(unit), _) => {
                 let logs = self.response.iter().map(|t| (t / unit).ln()).collect();
-                self.response.fill(1.0);
-                logs
+                (logs, vec![Seen::At; self.response.len()])
             }
-            (None, Some(_)) => self.response.clone(),
+            (None, Some(_)) => (self.response.clone(), Vec::new()),
             (None, None) => return self,
         };
-        self.given = Some(Box::new(Given { values, weights: self.weights.clone(), offsets: None }));
+        let (weights, offsets, spans) = (self.weights.clone(), None, None);
+        self.given = Some(Box::new(Given { values, weights, offsets, seen, spans }));
         self.coded()
     }
 
@@ -71,9 +134,14 @@ impl Rows {
     }
 
     /// The same for another noise.
-    pub(super) fn recoded_for(mut self, family: Family) -> Self {
+    pub(super) fn recoded_for(mut self, family: Family) -> Result<Self> {
+        let within = self.given.as_ref().is_some_and(|given| given.seen.contains(&Seen::Within));
+        if within && !family.is_coarse() {
+            let found = "times within intervals (say `coarse: true`)";
+            return Err(Error::OtherFamily { found, expected: family.name() });
+        }
         self.family = family;
-        self.coded()
+        Ok(self.coded())
     }
 
     /// Responses, weights and offsets, from what was given.
@@ -82,7 +150,10 @@ impl Rows {
         let offset = |n: usize| given.offsets.as_ref().map_or(0.0, |offsets| offsets[n]);
         let values = || given.values.iter().enumerate();
         if let Some(shape) = self.family.hazard_shape() {
-            self.offsets = Some(values().map(|(n, log)| offset(n) + shape * log).collect());
+            let times = || (0..given.values.len()).filter_map(|n| Some((n, given.known(n)?)));
+            let coarse = self.family.is_coarse();
+            self.offsets = Some(times().map(|(n, known)| offset(n) + known.coded(shape).offset).collect());
+            self.response = times().map(|(_, known)| known.response(known.coded(shape), coarse)).collect();
             self.weights.clone_from(&given.weights);
         } else if let Some(r) = self.family.count_shape() {
             let shift = r.ln();
@@ -103,6 +174,8 @@ impl Rows {
                 values: of(&given.values),
                 weights: of(&given.weights),
                 offsets: given.offsets.as_deref().map(of),
+                seen: which.iter().filter_map(|&n| given.seen.get(n).copied()).collect(),
+                spans: given.spans.as_ref().map(|spans| which.iter().map(|&n| spans[n]).collect()),
             })
         })
     }
@@ -139,59 +212,59 @@ impl Rows {
         }
     }
 
-    /// log(t/u) of a time or a count, if the rows are recoded, and the weight that was given.
-    pub(crate) fn given_of(&self, n: usize) -> Option<[f64; 2]> {
-        self.given.as_ref().map(|given| [given.values[n], given.weights[n]])
+    /// What was given of row n, if the rows are recoded.
+    pub(crate) fn given_of(&self, n: usize) -> Option<GivenRow> {
+        self.given.as_ref().map(|given| GivenRow {
+            value: given.values[n],
+            weight: given.weights[n],
+            known: given.known(n),
+        })
     }
 
-    /// Whether the event of row n was seen; true for responses that are not times.
+    /// What is known of the time of row n, if it is one: the entry, and between which times its event came.
+    pub(crate) fn time(&self, n: usize) -> Option<Time> {
+        let (given, unit) = (self.given.as_ref()?, self.family.time_unit()?);
+        Some(given.known(n)?.time(unit))
+    }
+
+    /// Whether the event of row n came before the row was last seen; true for responses that are not times.
     pub(crate) fn is_event(&self, n: usize) -> bool {
-        self.family.hazard_shape().is_none() || self.response[n] > 0.5
+        let known = self.given.as_ref().and_then(|given| given.seen.get(n));
+        known.is_none_or(|&seen| seen != Seen::After)
     }
 
-    /// The part of row n's offset that the noise determines.
-    pub(crate) fn lever(&self, n: usize) -> f64 {
-        match (&self.given, self.family.hazard_shape()) {
-            (Some(given), Some(shape)) => shape * given.values[n],
-            _ => 0.0,
+    /// Whether times have entries or lie in intervals.
+    pub(crate) fn has_spans(&self) -> bool {
+        self.given.as_ref().is_some_and(|given| given.spans.is_some())
+    }
+
+    /// How row n depends on the noise; zeros for families that are not those of times.
+    pub(crate) fn lever(&self, n: usize) -> Lever {
+        let known = self.given.as_ref().and_then(|given| given.known(n));
+        match (known, self.family.hazard_shape()) {
+            (Some(known), Some(shape)) => known.coded(shape).lever,
+            _ => Lever::default(),
         }
     }
 
     /// The constants of recoded rows, and the sum of their sizes.
     pub(super) fn recoded_constant(&self, family: Family) -> Option<[f64; 2]> {
-        let given = self.given.as_ref()?;
-        let add = |[sum, size]: [f64; 2], [x, y]: [f64; 2]| [sum + x, size + y];
-        let each = given.weights.iter().enumerate().map(|(n, w)| {
-            let x = match family.time_unit() {
-                Some(unit) => {
-                    family.constant(self.response[n]) + self.response[n] * (given.values[n] + unit.ln())
-                }
-                None => family.constant(given.values[n]),
-            };
-            // Sums of a few terms of about the size of y log y.
-            let size = match family.time_unit() {
-                Some(unit) => self.response[n] * (given.values[n].abs() + unit.ln().abs()),
-                None => {
-                    libm::lgamma(given.values[n] + 1.0)
-                        + given.values[n] * (1.0 + self.log_shape(family).abs())
-                }
-            };
-            [w * x, w * (4.0 + x.abs() + 4.0 * size)]
+        self.given.as_ref()?;
+        let each = (0..self.len()).filter_map(|n| {
+            let row = self.given_of(n)?;
+            let ([x, size], w) = (row.constant(family), row.weight);
+            Some([w * x, w * (4.0 + x.abs() + 4.0 * size)])
         });
-        Some(each.fold([0.0; 2], add))
+        Some(each.fold([0.0; 2], |[sum, size], [x, y]| [sum + x, size + y]))
     }
 
-    fn log_shape(&self, family: Family) -> f64 {
-        family.count_shape().unwrap_or(1.0).ln()
-    }
-
-    /// Σ w_nδ_n log t_n and Σ w_nδ_n |log t_n|, for times to an event.
+    /// Σ w_nδ_n log t_n and Σ w_nδ_n |log t_n|, for times to an event; δ_n is 1 where it was seen at that time.
     pub(crate) fn log_times(&self) -> [f64; 2] {
         let (Some(given), Some(unit)) = (&self.given, self.family.time_unit()) else { return [0.0; 2] };
-        let logs = given.values.iter().zip(&given.weights).zip(&self.response);
-        logs.map(|((log, w), event)| {
-            [w * event * (log + unit.ln()), w * event * (log.abs() + unit.ln().abs())]
-        })
-        .fold([0.0; 2], |[sum, size], [x, y]| [sum + x, size + y])
+        let events = (0..self.len()).filter(|&n| given.seen[n] == Seen::At);
+        events
+            .map(|n| (given.weights[n], given.values[n]))
+            .map(|(w, log)| [w * (log + unit.ln()), w * (log.abs() + unit.ln().abs())])
+            .fold([0.0; 2], |[sum, size], [x, y]| [sum + x, size + y])
     }
 }

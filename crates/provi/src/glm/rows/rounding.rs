@@ -8,7 +8,7 @@ use crate::glm::Family;
 use crate::glm::design::BLOCK;
 use crate::glm::family::Form;
 use crate::target::rounding::deviations;
-use provi_kernels::axpy;
+use provi_kernels::{Cloglog, axpy};
 use std::f64::consts::LN_2;
 
 /// Number of sums over the rows for one radius: the error of V, Σ|terms| of V, and both for each slope.
@@ -88,15 +88,16 @@ impl Family {
                     lost_slope: off + PROBIT_LINK * slope,
                 }
             }
-            Form::Cloglog => {
+            Form::Cloglog(Cloglog { success: share, rate, line }) => {
                 // −log(1 − e^{−r}) falls with s, and its slope is between −1 and 0.
-                let rate = if y < 1.0 { (1.0 - y) * (mean + spread).exp() } else { 0.0 };
-                let success = if y > 0.0 {
-                    y * (provi_kernels::cloglog_success(mean - spread)[0] + 1e-12)
+                let rate = if rate > 0.0 { rate * (mean + spread).exp() } else { 0.0 };
+                let success = if share > 0.0 {
+                    share * (provi_kernels::cloglog_success(mean - spread)[0] + 1e-12)
                 } else {
                     0.0
                 };
-                let (value, slope) = ((success + rate) * (1.0 + 1e-12), y + rate * (1.0 + 1e-12));
+                let (value, slope) =
+                    ((success + rate) * (1.0 + 1e-12) + line * size, share + rate * (1.0 + 1e-12) + line);
                 Share {
                     value,
                     slope,

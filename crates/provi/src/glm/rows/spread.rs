@@ -1,6 +1,6 @@
 //! Sums over rows of functions of a row's predictor under q, s_n ~ N(a_nᵀm + o_n, ‖Cᵀa_n‖²).
 
-use super::Rows;
+use super::{Lever, Rows};
 use crate::base::chunked::{self, Chunks};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scratch::Scratch;
@@ -19,8 +19,8 @@ pub(crate) struct Row {
     pub(crate) variance: f64,
     /// Bound of the rounding error of the mean, and of the deviation.
     pub(crate) off: f64,
-    /// The part of the offset that the noise determines.
-    pub(crate) lever: f64,
+    /// How it depends on the noise.
+    pub(crate) lever: Lever,
 }
 
 impl Rows {

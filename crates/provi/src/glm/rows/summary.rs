@@ -333,11 +333,16 @@ impl Rows {
         // As they were given, whatever the noise: counts are not trials, and events are counted per unit of time.
         let plain = self.plain_offsets();
         let (counts, offsets) = (self.family.count_shape().is_some(), plain.as_deref());
+        let times = self.family.hazard_shape().is_some();
         for (n, &weight) in self.given_weights().iter().enumerate() {
             if weight <= 0.0 {
                 continue;
             }
-            let y = if counts { self.observed(n) } else { self.response[n] };
+            let y = match (counts, times) {
+                (true, _) => self.observed(n),
+                (_, true) => f64::from(u8::from(self.is_event(n))),
+                _ => self.response[n],
+            };
             let offset = offsets.map_or(0.0, |offsets| offsets[n]);
             out.rows += 1.0;
             out.weight += weight;

@@ -44,7 +44,7 @@ impl Family {
                 let second = rate.at(s);
                 Some([rate.sign * second, second])
             }
-            Form::Probit | Form::Cloglog => None,
+            Form::Probit | Form::Cloglog(_) => None,
         }
     }
 
@@ -74,7 +74,7 @@ impl Family {
                 };
                 Some(Shape { curvature: [mean.max(least), most], fourth: [0.0, most] })
             }
-            Form::Probit | Form::Cloglog => None,
+            Form::Probit | Form::Cloglog(_) => None,
         }
     }
 }

@@ -250,7 +250,7 @@ impl SparseModel {
                     let mut sum = 0.0;
                     for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
                         let (w, y) = (rows.weights[first + n], rows.response[first + n]);
-                        let lever = rows.levers.get(first + n).copied().unwrap_or(0.0);
+                        let lever = rows.levers.get(first + n).copied().unwrap_or_default();
                         sum += w * self.linear.family.noise_slope(y, *mean, deviation * deviation, lever);
                     }
                     sum
@@ -496,7 +496,7 @@ fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f
         }
         Form::Probit => (4.0 * f64::EPSILON, absolute),
         // The rate of its failures, and its successes.
-        Form::Cloglog => {
+        Form::Cloglog(_) => {
             ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, absolute)
         }
     }
@@ -509,7 +509,7 @@ fn steepest_third(family: Family) -> Option<f64> {
         Form::Quadratic { .. } => None,
         Form::Logistic => Some(0.097),
         Form::Probit => Some(1.0),
-        Form::Rate(_) | Form::Cloglog => Some(f64::INFINITY),
+        Form::Rate(_) | Form::Cloglog(_) => Some(f64::INFINITY),
     }
 }
 

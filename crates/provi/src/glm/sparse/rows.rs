@@ -3,7 +3,7 @@
 use crate::base::error::{Error, Result};
 use crate::base::linalg::sparse::Cliques;
 use crate::glm::design::Design;
-use crate::glm::rows::Rows;
+use crate::glm::rows::{Lever, Rows};
 use crate::target::standard::Standard;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(super) struct SortedRows {
     pub(super) weights: Vec<f64>,
     pub(super) offsets: Vec<f64>,
     /// The parts of the offsets that the noise determines; empty if there are none.
-    pub(super) levers: Vec<f64>,
+    pub(super) levers: Vec<Lever>,
     /// Sets processed together.
     chunks: Vec<Range<usize>>,
 }
@@ -130,7 +130,7 @@ impl Sets {
             response: vec![0.0; total],
             weights: vec![0.0; total],
             offsets: vec![0.0; if rows.offsets.is_some() { total } else { 0 }],
-            levers: vec![0.0; if rows.family.hazard_shape().is_some() { total } else { 0 }],
+            levers: vec![Lever::default(); if rows.family.hazard_shape().is_some() { total } else { 0 }],
             columns,
             starts: self.starts,
         };

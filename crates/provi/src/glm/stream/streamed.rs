@@ -253,10 +253,10 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         self.survey.response
     }
 
-    /// The same data with another noise level. Cost: no pass, or one for a family whose weights depend on the noise.
+    /// The same data with another noise level. Cost: no pass, or one where the rows' weights or constants depend on the noise.
     pub(crate) fn with_noisy_family(self, family: Family) -> Result<Self> {
         family.checked_response(&[])?;
-        if family.count_shape().is_some() {
+        if family.count_shape().is_some() || self.survey.spans {
             let survey = Survey::new(family, &self.shards, Ok(()))?;
             let likelihood = survey.likelihood;
             let linear = self.linear.with_likelihood(family, likelihood);

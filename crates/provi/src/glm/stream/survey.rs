@@ -31,6 +31,8 @@ pub(super) struct Survey {
     pub(super) response: Spread,
     /// Σ w_n log y_n and Σ w_n |log y_n|, for responses above 0; of the events alone, for times to an event.
     pub(super) logs: [f64; 2],
+    /// Whether some times have late entries or lie in intervals.
+    pub(super) spans: bool,
     /// Summary statistics of columns and responses over all processes.
     pub(super) data: DataSummary,
     /// Whether any block is sparse.
@@ -60,7 +62,7 @@ impl Survey {
                 }
             }
         })?;
-        let mut numbers = [0.0; OWN + 9];
+        let mut numbers = [0.0; OWN + 10];
         let mut matrices: Vec<Matrix> =
             (d <= LARGEST_GRAM).then(|| Matrix::zeros(d, d)).into_iter().collect();
         let (mut response, mut largest) = (Spread::default(), [0; 5]);
@@ -84,6 +86,7 @@ impl Survey {
                 chunks as f64 + 1.0,
                 logs,
                 log_sizes,
+                f64::from(u8::from(rows.has_spans())),
             ];
             sums.numbers[OWN..].iter_mut().zip(shares).for_each(|(sum, x)| *sum += x);
             sums.matrices.iter_mut().for_each(|gram| rows.add_gram(1.0, gram));
@@ -115,6 +118,7 @@ impl Survey {
             },
             energies: sizes[4] + numbers[OWN + 6] + shards.reduce.size() as f64,
             logs: [numbers[OWN + 7], numbers[OWN + 8]],
+            spans: numbers[OWN + 9] > 0.5,
             response: everywhere(&shards.reduce, response)?,
             data: summary_everywhere(&shards.reduce, data)?,
             sparse: sizes[3] > 0.5,

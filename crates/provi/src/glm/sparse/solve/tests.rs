@@ -26,7 +26,7 @@ const FAMILIES: [Family; 8] = [
     Family::Cloglog,
     Family::Poisson,
     Family::Gamma { noise_sd: 0.8 },
-    Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+    Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
     Family::NegativeBinomial { noise_sd: 0.7 },
 ];
 
@@ -321,7 +321,7 @@ fn covariances_and_slopes_in_the_noise_are_those_of_the_dense_gaussian() {
     let (weight, slope) = (weights.iter().sum::<f64>(), sparse.noise_slope(&q).unwrap());
     assert!((slope / (weight - squares / 0.64) - 1.0).abs() < 1e-9);
     for family in [
-        Family::Weibull { noise_sd: 0.6, unit: 1.3 },
+        Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
         Family::NegativeBinomial { noise_sd: 0.7 },
         Family::Gamma { noise_sd: 0.8 },
     ] {
