@@ -112,6 +112,84 @@ fn certificates_cover_what_a_grid_finds() {
     }
 }
 
+/// A random model of one of the kinds: gamma, exponential, Weibull with events and censored rows, with late entries, with intervals, counts.
+fn random(kind: usize, key: u64) -> Glm {
+    let mut dice = vec![0.0; 80];
+    provi_kernels::normals(key, kind as u64, 0, &mut dice);
+    let rows = 8 + (key % 17) as usize;
+    let shift = 0.4 * dice[79];
+    let design =
+        Design::dense(rows, 2, &(0..rows).flat_map(|n| [1.0, shift + dice[n]]).collect::<Vec<f64>>())
+            .unwrap();
+    let (noise_sd, unit) = ((0.5 * dice[78]).exp().clamp(0.3, 2.5), (0.5 * dice[77]).exp());
+    let prior = || Prior::scale(0.7 + dice[76].abs()).unwrap();
+    let y: Vec<f64> =
+        (0..rows).map(|n| (0.3 + 0.6 * dice[n] + 0.7 * noise_sd * dice[25 + n]).exp()).collect();
+    let coin = |n: usize| dice[50 + n];
+    let plain = |n: usize| if coin(n) < 0.5 { Time::at(y[n]) } else { Time::after(y[n]) };
+    let times = |time: &dyn Fn(usize) -> Time| {
+        let family = Family::Weibull { noise_sd, unit, coarse: false };
+        let times: Vec<Time> = (0..rows).map(time).collect();
+        Glm::times(family, design.clone(), &times, prior()).unwrap()
+    };
+    match kind {
+        0 => Glm::gamma(design, &y, noise_sd, prior()).unwrap(),
+        1 => Glm::exponential(design, &y, prior()).unwrap(),
+        2 => times(&plain),
+        3 => times(&|n| plain(n).entered(y[n] * (0.5 + 0.4 * coin(n).tanh()))),
+        4 => times(&|n| match coin(n) {
+            x if x < -0.6 => Time::before(y[n]),
+            x if x < 0.4 => Time::between(0.7 * y[n], 1.4 * y[n]).entered(0.2 * y[n] * coin(n).abs().tanh()),
+            _ => plain(n),
+        }),
+        _ => {
+            let counts: Vec<f64> = y.iter().map(|y| (2.0 * y).floor()).collect();
+            Glm::negative_binomial(design, &counts, noise_sd, prior()).unwrap()
+        }
+    }
+}
+
+/// The best Gaussian and wrong ones of random models: evidence, divergence, means and deviations of the posterior, by a sum over a grid, lie within
+/// what is proved of each, and the means of exact draws are the posterior's.
+fn random_models_are_covered(keys: std::ops::Range<u64>) {
+    for (kind, key) in (0..6).flat_map(|kind| keys.clone().map(move |key| (kind, key))) {
+        let model = random(kind, 1000 + key);
+        let best = provi::solve::Solver::default().run(&model).unwrap().gaussian;
+        let truth = grid::Truth::of(&model, &best);
+        let mut dice = [0.0; 5];
+        provi_kernels::normals(key, 77 + kind as u64, 0, &mut dice);
+        let sd = best.standard_deviations();
+        let mean = [best.mean()[0] + 0.3 * dice[0] * sd[0], best.mean()[1] + 0.3 * dice[1] * sd[1]];
+        let factor: Vec<f64> =
+            best.factor().iter().zip([0, 1, 2]).map(|(c, i)| c * (0.3 * dice[2 + i]).exp()).collect();
+        for q in [best.clone(), provi::Gaussian::new(&mean, &factor).unwrap()] {
+            let audit = provi::Audit { draws: 2000, ..provi::Audit::default() };
+            let evaluator = provi::target::Evaluator::Parallel(&model);
+            let audited = audit.run(evaluator, &q, Seed(key)).unwrap();
+            truth.assert_within(audited.certificate(), &model, &q);
+        }
+        let mut exact = provi::exact_draws::ExactDraws::new(&model, &best, Seed(key)).unwrap();
+        let points = exact.draw(4000).unwrap();
+        for k in 0..2 {
+            let mean = (0..4000).map(|i| points[(i, k)]).sum::<f64>() / 4000.0;
+            // Six standard errors: a false alarm has probability 2e-9.
+            let off = (mean - truth.mean[k]).abs() / (truth.sd[k] / 4000f64.sqrt());
+            assert!(off < 6.0, "{kind} {key}: {off}");
+        }
+    }
+}
+
+#[test]
+fn random_models_and_wrong_gaussians_are_covered() {
+    random_models_are_covered(0..4);
+}
+
+#[test]
+#[ignore = "slow: 360 models; a few are tried above; cargo xtask heavy runs it"]
+fn many_random_models_and_wrong_gaussians_are_covered() {
+    random_models_are_covered(4..64);
+}
+
 /// The noise that is found is where the ELBO is largest, in memory and with a sparse factor.
 #[test]
 fn the_noise_is_where_the_elbo_is_largest() {
