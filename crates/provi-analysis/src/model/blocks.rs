@@ -4,10 +4,7 @@ use std::sync::OnceLock;
 
 use provi::stream::{Rows, Source};
 use provi::target::Family;
-
 use provi_table::{FrameRows, Part, Scan};
-
-use super::opened::times;
 
 /// The blocks of one process: read at each pass, or kept in memory after the first pass if they fit.
 #[derive(Debug)]
@@ -43,7 +40,7 @@ impl Blocks {
         let design = super::design::design(&block.design)?;
         let rows = match (&block.trials, &block.spans) {
             (Some(trials), _) => Rows::successes(self.family, design, &block.response, trials),
-            (None, Some(spans)) => Rows::times(self.family, design, &times(spans)),
+            (None, Some(spans)) => Rows::times(self.family, design, &super::design::times(spans)),
             (None, None) => Rows::new(self.family, design, &block.response),
         };
         let mut rows = rows.map_err(|error| self.placed(error, &block))?;

@@ -1,6 +1,6 @@
 //! Data to which a formula has been applied: a frame of rows in memory, or a scan of files.
 
-use provi::target::{Family, Glm, Prior, Time};
+use provi::target::{Family, Glm, Prior};
 use provi_table::{
     CodedColumn, Dropped, Formula, FrameOptions, GroupTerm, ModelFrame, Recipe, Scan, Variable,
 };
@@ -177,7 +177,7 @@ impl Opened {
         let design = super::design::design(&frame.design)?;
         let target = match (&frame.trials, &frame.spans) {
             (Some(trials), _) => Glm::successes(family, design, &frame.response, trials, prior),
-            (None, Some(spans)) => Glm::times(family, design, &times(spans), prior),
+            (None, Some(spans)) => Glm::times(family, design, &super::design::times(spans), prior),
             (None, None) => Glm::new(family, design, &frame.response, prior),
         };
         let mut target = target.map_err(at_line)?.with_names(frame.names.clone())?;
@@ -194,11 +194,6 @@ impl Opened {
 /// Whether an event is known to lie between two times, and not only at one or after one.
 fn is_interval([_, from, to]: &[f64; 3]) -> bool {
     from < to && to.is_finite()
-}
-
-/// What is known of times to an event, in the library's words.
-pub(super) fn times(spans: &[[f64; 3]]) -> Vec<Time> {
-    spans.iter().map(|&[entry, from, to]| Time::between(from, to).entered(entry)).collect()
 }
 
 /// A digest of the lines used; empty if all rows are used.
