@@ -192,12 +192,13 @@ impl Rows {
         }
     }
 
-    /// The offsets that were given; those of times to an event with log(t/u), whatever the noise.
+    /// The offsets that were given; those of times to an event with log((t − e)/u), the time for which a row was watched, whatever the noise.
     pub(super) fn plain_offsets(&self) -> Option<std::borrow::Cow<'_, [f64]>> {
         match (&self.given, self.family.hazard_shape()) {
             (Some(given), Some(_)) => {
                 let offset = |n: usize| given.offsets.as_ref().map_or(0.0, |offsets| offsets[n]);
-                Some(given.values.iter().enumerate().map(|(n, log)| offset(n) + log).collect())
+                let watched = |n: usize| given.known(n).map_or(0.0, Known::log_watched);
+                Some((0..given.values.len()).map(|n| offset(n) + watched(n)).collect())
             }
             _ => self.given_offsets().map(std::borrow::Cow::Borrowed),
         }

@@ -220,6 +220,11 @@ impl Known {
         }
     }
 
+    /// log((t − e)/u), t the last time and e the entry.
+    pub(super) fn log_watched(self) -> f64 {
+        self.log + (-(-(self.span.width + self.span.lead)).exp_m1()).ln()
+    }
+
     /// The times that were given.
     pub(super) fn time(self, unit: f64) -> Time {
         let (last, Span { width, lead }) = (self.log.exp() * unit, self.span);
@@ -365,6 +370,8 @@ mod tests {
                     near(time.last(), TIMES[n].last(), 1e-12);
                     near(time.entry(), TIMES[n].entry(), 1e-12);
                     near(time.start(), TIMES[n].start(), 1e-12);
+                    let watched = TIMES[n].last() - TIMES[n].entry();
+                    near(found.plain_offsets().unwrap()[0], (watched / UNIT).ln(), 1e-10);
                 }
             }
         }
