@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks at the HTML pages in a headless Chromium: nothing overflows, nothing overlaps, nothing is fetched.
+"""Looks at the HTML pages in a headless Chromium: nothing overflows, nothing overlaps, nothing is fetched, and its buttons work.
 
     scripts/check_pages.py                    the sample pages of provi-report
     scripts/check_pages.py a.html b.html      these pages
@@ -31,7 +31,8 @@ PATIENCE = 60.0
 COMPLAINTS = r"""(() => {
   const out = [], root = document.documentElement;
   if (root.scrollWidth > innerWidth) out.push(`page is ${root.scrollWidth} px wide in a window of ${innerWidth}`);
-  if (document.querySelector('script')) out.push('page holds a script');
+  if (document.querySelector('script[src]')) out.push('page fetches a script');
+  document.querySelectorAll('.option[hidden]').forEach(option => { option.hidden = false; });
   document.querySelectorAll('svg').forEach((svg, k) => {
     const frame = svg.getBoundingClientRect(), scale = frame.width / svg.viewBox.baseVal.width;
     const name = `drawing ${k} (${svg.getAttribute('aria-label').slice(0, 40)})`;
@@ -52,6 +53,53 @@ COMPLAINTS = r"""(() => {
         out.push(`${name}: "${words(texts[i][0])}" covers "${words(texts[j][0])}"`);
     }
   });
+  return out;
+})()"""
+
+
+# What a reader does: choose another view, sort a table, walk along the marks of a drawing, hide a column.
+DEEDS = r"""(() => {
+  const out = [], all = what => [...document.querySelectorAll(what)];
+  all('.choice').forEach(choice => {
+    const shown = () => [...choice.children].filter(c => c.matches('.option') && !c.hidden).length;
+    const buttons = [...choice.querySelectorAll(':scope > .buttons button')];
+    if (shown() !== 1) out.push('a choice shows several views at first');
+    buttons.forEach(button => {
+      button.click();
+      if (shown() !== 1 || button.getAttribute('aria-pressed') !== 'true') out.push(`"${button.textContent}" does not show its view`);
+    });
+    if (buttons.length) buttons[0].click();
+  });
+  all('table').forEach(table => {
+    const button = table.querySelector('thead th.n button');
+    if (!button) return;
+    const names = () => [...table.tBodies[0].rows].map(row => row.cells[0].textContent).join();
+    const before = names();
+    button.click();
+    const column = button.parentNode.cellIndex;
+    const sizes = [...table.tBodies[0].rows].map(row => parseFloat(row.cells[column].textContent.replace('−', '').replace(/,/g, '')));
+    const plain = [...table.tBodies[0].rows].every(row => !/[×–]/.test(row.cells[column].textContent));
+    if (plain && sizes.some((x, i) => i && x > sizes[i - 1])) out.push(`a table is not sorted: ${sizes}`);
+    button.click();
+    button.click();
+    if (names() !== before) out.push('a table does not go back to its order');
+  });
+  const tip = document.querySelector('.tip');
+  if (tip) all('figure svg[tabindex]').forEach(svg => {
+    svg.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
+    if (!tip.textContent) out.push('an arrow key says nothing');
+    svg.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    if (tip.textContent) out.push('the tip stays');
+    if (svg.querySelector('path title, circle title, rect title')) out.push('a mark has two tips');
+  });
+  const tick = document.querySelector('.columns input');
+  if (tick) {
+    const cells = () => all('table td[hidden], table th[hidden]').length;
+    tick.click();
+    if (!cells()) out.push('a column cannot be hidden');
+    tick.click();
+    if (cells()) out.push('a column stays hidden');
+  }
   return out;
 })()"""
 
@@ -162,10 +210,11 @@ def check(browser, page, shots):
         for width in WIDTHS if scheme == "light" else WIDTHS[:1]:
             browser.resize(width)
             browser.open(page)
-            found = list(browser.evaluate(COMPLAINTS)) + list(heard(browser.events, page))
-            complaints += [f"{page.name} at {width} px, {scheme}: {text}" for text in found]
+            deeds = list(browser.evaluate(DEEDS))
             if shots:
                 browser.shoot(shots / f"{page.stem}-{width}-{scheme}.png")
+            found = deeds + list(browser.evaluate(COMPLAINTS)) + list(heard(browser.events, page))
+            complaints += [f"{page.name} at {width} px, {scheme}: {text}" for text in found]
     if shots:
         data = browser.ask("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]
         (shots / f"{page.stem}.pdf").write_bytes(base64.b64decode(data))

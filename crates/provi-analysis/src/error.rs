@@ -41,6 +41,31 @@ pub enum Error {
          rows"
     )]
     LooNeedsRows,
+    /// A spread of the estimate needs each row's score.
+    #[error(
+        "a robust spread needs the rows in memory: leave out --memory and --distributed, and give one file"
+    )]
+    RobustNeedsRows,
+    /// A column of clusters that is not there.
+    #[error("{table} has no column `{column}` whose values could be clusters")]
+    NoCluster {
+        /// The column.
+        column: String,
+        /// The data.
+        table: String,
+    },
+    /// A row without a cluster.
+    #[error(
+        "line {line} of {table} has no value of `{column}`, so that its cluster is not known; fill it in, or leave out the row"
+    )]
+    MissingCluster {
+        /// The column.
+        column: String,
+        /// The line of the file.
+        line: usize,
+        /// The data.
+        table: String,
+    },
     /// Bounds of elpd are those of refits.
     #[error(
         "bounds of elpd on both sides come from refits, not from importance ratios; say method = refit, or leave it out"
@@ -53,12 +78,15 @@ pub enum Error {
     LooOtherModel,
     /// A row that cannot be predicted.
     #[error(
-        "row {row} has no finite log density without it: its response is impossible for what the other rows say, or its predictor overflows; \
-         look at that row"
+        "row {row}{} has no finite log density without it: its response is impossible for what the other rows say, or its predictor overflows; \
+         look at that row",
+        line.map_or(String::new(), |line| format!(" of the model, line {line} of the file,"))
     )]
     LooNotFinite {
-        /// The row, counted from 1.
+        /// The row of the model, counted from 1.
         row: usize,
+        /// Its line in the file, whose first line is 1.
+        line: Option<usize>,
     },
     /// Too few draws for importance ratios.
     #[error("importance ratios of {draws} draws have no tail to judge; at least {least} are needed")]

@@ -73,6 +73,8 @@ pub struct Model {
     pub recipe: Recipe,
     /// Ranges and levels of the columns; empty for files that are read block by block.
     pub variables: Vec<Variable>,
+    /// The line of the file that each row comes from; empty for files that are read block by block.
+    pub lines: Vec<usize>,
     /// The data's name in messages.
     pub data_name: String,
     /// Wall-clock seconds that the search for the scales took, if there was one.
@@ -120,8 +122,18 @@ impl Model {
             false => None,
         };
         let names = head.names.to_vec();
-        let Facts { formula, success, rows, dropped, rows_sha256, mut warnings, groups, recipe, variables } =
-            opened.facts()?;
+        let Facts {
+            formula,
+            success,
+            rows,
+            dropped,
+            rows_sha256,
+            mut warnings,
+            groups,
+            recipe,
+            variables,
+            lines,
+        } = opened.facts()?;
         // The prior's scales may depend on the data: it replaces another prior once the data have been summarised.
         let target = opened.target(data, family, Prior::default())?;
         let summary = target.summary().into_owned();
@@ -165,6 +177,7 @@ impl Model {
             prior_gaussian,
             recipe,
             variables,
+            lines,
             scale_seconds,
             stopped_at,
             data_name: data.name.clone(),

@@ -14,6 +14,7 @@ pub mod posterior;
 pub mod predict;
 pub mod problem;
 pub mod recording;
+pub mod robust;
 pub mod sampled;
 pub mod sensitivity;
 mod sparse;

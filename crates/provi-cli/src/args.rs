@@ -10,6 +10,7 @@ use provi_analysis::options::{
     AuditOptions, CompiledOptions, FileOptions, LibraryOptions, ModelOptions, RowMemory, RunOptions,
     StepOptions,
 };
+use provi_analysis::run::robust::RobustMethod;
 
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
@@ -213,6 +214,15 @@ pub(crate) struct FitArgs {
     /// Fit again with every prior half and twice as wide, and show what changes
     #[arg(long, conflicts_with_all = ["json", "stan", "library"])]
     pub(crate) prior_sensitivity: bool,
+    /// Show beside the posterior sd a frequentist spread of the estimate, for a model that may be wrong; no certificate covers it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["stan", "library", "distributed"])]
+    pub(crate) robust: Option<RobustMethod>,
+    /// For --robust: rows with the same value of this column belong together
+    #[arg(long, value_name = "COLUMN", requires = "robust")]
+    pub(crate) cluster: Option<String>,
+    /// For --robust bootstrap: the number of refits [default: 200]
+    #[arg(long, value_name = "B", requires = "robust", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub(crate) refits: Option<u32>,
     /// Read options from a run file; the command line takes precedence
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,

@@ -45,8 +45,8 @@ pub(crate) enum Failure {
     Threads { threads: u32, reason: String },
     #[error("`{}` is neither an .svg nor a .png file", .path.display())]
     UnknownImage { path: PathBuf },
-    #[error("--rows writes the rows of one fit, and there are {fits}")]
-    RowsOfSeveral { fits: usize },
+    #[error("{option} writes the rows of one fit, and there are {fits}")]
+    RowsOfSeveral { option: &'static str, fits: usize },
     #[error("`{}` ends in none of .csv, .json, .svg, .png and .html", .path.display())]
     UnknownEffectsFile { path: PathBuf },
     #[error("the plot cannot be drawn: {0}")]
@@ -160,7 +160,7 @@ impl Failure {
                 "leave it out: the options of a library are under `Compiled models` in the help"
             }
             Self::UnknownImage { .. } => "let FILE end in .svg or .png",
-            Self::RowsOfSeveral { .. } => "give one fit, or leave out --rows",
+            Self::RowsOfSeveral { .. } => "give one fit, or leave that option out",
             Self::UnknownEffectsFile { .. } => "let FILE end in one of them",
             Self::NoFormula => "give it after the data: provi certify FIT DATA 'y ~ a + b'",
             Self::OtherModel { .. } => {

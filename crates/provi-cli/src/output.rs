@@ -6,6 +6,7 @@ pub(crate) mod describe;
 pub(crate) mod estimates;
 pub(crate) mod flow;
 pub(crate) mod forest;
+pub(crate) mod robust;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod table;

@@ -23,6 +23,7 @@ mod priors;
 mod programs;
 mod questions;
 mod reference;
+mod robust;
 mod room;
 mod same_units;
 mod scales;

@@ -42,11 +42,12 @@ fn left_out_rows_are_said_as_stored() {
     let rows = std::fs::read_to_string(bench.path("rows.csv")).unwrap();
     let lines: Vec<Vec<&str>> = rows.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines.len(), 190);
-    assert_eq!(lines[0], ["row", "elpd", "lower", "upper", "lpd", "pareto_k", "method", "pit"]);
+    assert_eq!(lines[0], ["row", "line", "elpd", "lower", "upper", "lpd", "pareto_k", "method", "pit"]);
     for line in &lines[1..] {
-        let [elpd, upper, pit] = [1, 3, 7].map(|k| line[k].parse::<f64>().unwrap());
+        let [elpd, upper, pit] = [2, 4, 8].map(|k| line[k].parse::<f64>().unwrap());
         assert!(elpd < 0.0 && upper > elpd - 0.05 && (0.0..=1.0).contains(&pit), "{line:?}");
-        assert!(line[2].is_empty() && line[5].is_empty() && line[6] == "refit");
+        assert!(line[3].is_empty() && line[6].is_empty() && line[7] == "refit");
+        assert_eq!(line[0].parse::<usize>().unwrap() + 1, line[1].parse::<usize>().unwrap());
     }
 }
 
@@ -75,6 +76,34 @@ fn the_two_ways_and_the_bounds_agree() {
     let difference = number(&compared["models"][1]["difference"]["value"]);
     let elpd = |k: usize| number(&compared["models"][k]["elpd"]["value"]);
     assert!(difference < 0.0 && (difference - (elpd(1) - elpd(0))).abs() < 1e-9);
+}
+
+/// Rows and lines differ where rows were left out; a page has the predictions without each row, and says so.
+#[test]
+fn lines_of_the_file_a_page_and_a_time_limit() {
+    let bench = Bench::new();
+    let rows = "1,0.5\n0,-1.5\nNA,2\n0,0.1\n1,-0.4\n0,1\n1,1.5\n0,-0.7\n";
+    std::fs::write(bench.path("t.csv"), format!("y,x\n{rows}")).unwrap();
+    bench.provi(&["fit", "t.csv", "y ~ x", "--out", "t.fit", "--quiet"]).exits(0);
+    let asked = ["loo", "t.fit", "--data", "t.csv"];
+    bench.provi(&[&asked[..], &["--rows", "r.csv", "--report", "r.html"]].concat()).exits(0);
+    let rows = std::fs::read_to_string(bench.path("r.csv")).unwrap();
+    let places: Vec<(&str, &str)> = rows.lines().skip(1).map(|line| line.split_once(',').unwrap()).collect();
+    let lines: Vec<&str> = places.iter().map(|(_, rest)| rest.split_once(',').unwrap().0).collect();
+    assert_eq!(lines, ["2", "3", "5", "6", "7", "8", "9"]);
+    assert_eq!(places[6].0, "7");
+    bench.provi(&["report", "t.fit"]).exits(0);
+    let [left_out, posterior] =
+        ["r.html", "t.fit/report.html"].map(|name| std::fs::read_to_string(bench.path(name)).unwrap());
+    let said = "Each row was predicted from all other rows (leave-one-out).";
+    assert!(left_out.contains(said) && !posterior.contains(said));
+    let said = bench.provi(&[&asked[..], &["--json"]].concat()).exits(0).stdout;
+    let found = serde_json::from_str::<Value>(&said).unwrap();
+    assert_eq!((&found["models"][0]["unconverged"], &found["models"][0]["lines"][2]), (&0.into(), &5.into()));
+    let said = bench.provi(&[&asked[..], &["--certify", "--time-limit", "1e-9"]].concat());
+    assert!(said.stdout.is_empty() && !said.stderr.is_empty(), "{}", said.stderr);
+    bench.provi(&[&asked[..], &["--time-limit", "0"]].concat()).exits(2);
+    bench.provi(&["loo", "t.fit", "t.fit", "--data", "t.csv", "--report", "r.html"]).exits(2);
 }
 
 #[test]

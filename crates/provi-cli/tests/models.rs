@@ -332,7 +332,7 @@ fn sensitivity_names_the_coefficients_that_lean_on_their_prior() {
 }
 
 #[test]
-fn a_report_is_one_file_without_scripts_or_requests() {
+fn a_report_is_one_file_with_its_own_script_and_no_requests() {
     let bench = bench();
     let few = ["--audit-draws", "1000", "--out", "w.fit", "--quiet"];
     bench.provi(&[&["fit"], &WEATHER[..], &few].concat()).exits(0);
@@ -340,7 +340,8 @@ fn a_report_is_one_file_without_scripts_or_requests() {
     let page = std::fs::read_to_string(bench.path("w.fit/report.html")).unwrap();
     assert!(
         page.starts_with("<!DOCTYPE html>")
-            && !page.contains("<script")
+            && page.matches("<script").count() == 1
+            && page.contains("default-src 'none'")
             && !page.contains("http://www.w3.org/1999")
     );
     for word in

@@ -62,7 +62,9 @@ mod _provi {
     #[pymodule_export]
     use super::formula::{conflicts, contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]
-    use super::loo::{likelihoods_of_model, likelihoods_of_table, loo_of_model, loo_of_table};
+    use super::loo::{
+        likelihoods_of_model, likelihoods_of_table, loo_of_model, loo_of_table, robust_of_table,
+    };
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

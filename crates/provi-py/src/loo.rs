@@ -7,6 +7,7 @@ use provi::Matrix;
 use provi::stop::Signal;
 use provi_analysis::Result;
 use provi_analysis::run::loo::{FittedLoo, LooAsked, LooRows};
+use provi_analysis::run::robust::RobustAsked;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -60,12 +61,12 @@ pub(crate) fn likelihoods_of_model<'py>(
     let kind = Arc::clone(&model.kind);
     needs_rows(&kind)?;
     let (points, noise) = drawn(&points, noise)?;
-    let Some(glm) = kind.glm() else { return Err(refuse(provi_analysis::Error::LooNeedsRows)) };
-    room(points.rows().saturating_mul(glm.design().rows()).saturating_mul(2), || {
-        "log likelihoods".to_owned()
-    })?;
-    let found = glm.log_likelihoods(&points, noise.as_deref());
-    square(py, &found.map_err(|error| refuse(error.into()))?)
+    let count = kind.glm().map_or(0, |glm| glm.design().rows());
+    room(points.rows().saturating_mul(count).saturating_mul(2), || "log likelihoods".to_owned())?;
+    likelihoods(py, move |stop| {
+        let Some(glm) = kind.glm() else { return Err(provi_analysis::Error::LooNeedsRows) };
+        Ok(stop.cover(|| glm.log_likelihoods(&points, noise.as_deref()))?)
+    })
 }
 
 /// The same of a formula, with the data that it was fitted to.
@@ -79,12 +80,50 @@ pub(crate) fn likelihoods_of_table<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let fitted = answer.fitted.clone();
     let data = source.data(&fitted.file.model.formula)?;
-    let model = fitted.model(&data, false).map_err(refuse)?;
-    let rows = LooRows::of(&model).map_err(refuse)?;
     let (points, noise) = drawn(&points, noise)?;
-    room(points.rows().saturating_mul(model.rows).saturating_mul(2), || "log likelihoods".to_owned())?;
-    let found = rows.glm.log_likelihoods(&points, noise.as_deref());
-    square(py, &found.map_err(|error| refuse(error.into()))?)
+    let count = points.rows().saturating_mul(fitted.file.model.rows).saturating_mul(2);
+    room(count, || "log likelihoods".to_owned())?;
+    likelihoods(py, move |stop| {
+        let model = stop.cover(|| fitted.model(&data, false))?;
+        let rows = LooRows::of(&model)?;
+        Ok(stop.cover(|| rows.glm.log_likelihoods(&points, noise.as_deref()))?)
+    })
+}
+
+/// On a thread of its own, so that other threads of Python go on and ctrl-C is heard.
+fn likelihoods<'py>(
+    py: Python<'py>,
+    work: impl FnOnce(&Signal) -> Result<Matrix> + Send + 'static,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let shared = Arc::new(Shared::default());
+    let its = Arc::clone(&shared);
+    let found = on_a_thread(py, &shared, &mut Viewer::new(None), move || work(&Signal::on(&its.stop)))?;
+    square(py, &found.map_err(refuse)?)
+}
+
+/// A spread of the estimate under a model that may be wrong, as JSON, and sentences about it; of a formula, with its data.
+#[pyfunction]
+pub(crate) fn robust_of_table(
+    py: Python<'_>,
+    answer: &Answer,
+    source: Source<'_>,
+    method: &str,
+    cluster: Option<String>,
+    refits: usize,
+) -> PyResult<(String, Vec<String>)> {
+    let method = method.parse().map_err(PyValueError::new_err)?;
+    let (asked, fitted) = (RobustAsked { method, cluster, refits }, answer.fitted.clone());
+    let data = source.data(&fitted.file.model.formula)?;
+    let shared = Arc::new(Shared::default());
+    let its = Arc::clone(&shared);
+    let found = on_a_thread(py, &shared, &mut Viewer::new(None), move || {
+        let stop = Signal::on(&its.stop);
+        let model = stop.cover(|| fitted.model(&data, false))?;
+        stop.cover(|| fitted.robust(&model, &data, &asked))
+    })?;
+    let found = found.map_err(refuse)?;
+    let text = serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok((text, found.notes()))
 }
 
 fn drawn(
@@ -111,7 +150,7 @@ fn rows(kind: &Kind) -> Option<LooRows<'_>> {
         Kind::UnknownNoise(open) => open.integrating.as_ref().map(|how| &how.free),
         _ => None,
     };
-    Some(LooRows { glm: kind.glm()?, free, sparse: false })
+    Some(LooRows { glm: kind.glm()?, free, sparse: false, lines: &[] })
 }
 
 fn stoppable(

@@ -8,8 +8,8 @@ use std::{env, fs, io};
 
 use provi_report::{
     Axis, Block, CalibrationBin, CertificateFacts, Chart, Check, Coefficient, Evidence, FitPage, Form,
-    GroupEffects, Light, ModelFacts, Page, Plot, Point, PredictiveBin, Section, StatementFacts, Statistic,
-    TracePoint,
+    GroupEffects, Light, ModelFacts, Page, PitFacts, Plot, Point, PredictiveBin, RobustFacts, Section,
+    SensitivityFacts, StatementFacts, Statistic, TracePoint,
 };
 
 fn main() -> io::Result<()> {
@@ -90,6 +90,12 @@ fn clinics() -> FitPage {
         }
     };
     FitPage {
+        population: 0,
+        ratio: "odds ratio".to_owned(),
+        contrasts: vec![coefficient("smoker[current] - smoker[former]", -0.58, 0.21, Some((0.1, 0.12)))],
+        sensitivity: sensitivity(),
+        robust: Some(robust()),
+        unproved: vec!["That the model and its prior suit the data.".to_owned()],
         groups: vec![GroupEffects { name: "(1 | clinic)".to_owned(), levels: (1..=24).map(clinic).collect() }],
         title: "Who recovers? A logistic regression of 569 patients".to_owned(),
         model: ModelFacts {
@@ -248,7 +254,8 @@ fn checks() -> Vec<Check> {
         (fitted, noise)
     });
     vec![
-        Check::Calibration { bins: calibration.collect() },
+        Check::Calibration { bins: calibration.collect(), left_out: false },
+        Check::Pit(pit()),
         Check::Predictive { axis: "visits per patient".to_owned(), bins: counts.collect(), rooted: true },
         Check::Residuals {
             kind: "Pearson residual".to_owned(),
@@ -269,6 +276,61 @@ fn checks() -> Vec<Check> {
 }
 
 /// What no report should be given, and every report must survive.
+fn sensitivity() -> Vec<SensitivityFacts> {
+    let row = |name: &str, means: [f64; 3], moves: f64| SensitivityFacts {
+        name: name.to_owned(),
+        means,
+        moves,
+        leans: moves > 0.5,
+    };
+    vec![
+        row("age", [-0.42, -0.431, -0.44], 0.13),
+        row("dose", [0.21, 0.287, 0.38], 1.31),
+        row("age:dose", [-0.09, -0.094, -0.1], 0.09),
+    ]
+}
+
+fn robust() -> RobustFacts {
+    let rows = [
+        ("age", [-0.431, 0.083, 0.12]),
+        ("dose", [0.287, 0.071, 0.069]),
+        ("age:dose", [-0.094, 0.069, 0.21]),
+    ];
+    RobustFacts {
+        name: "sandwich sd".to_owned(),
+        notes: vec!["This is not the posterior's spread, and no certificate covers it.".to_owned()],
+        rows: rows.map(|(name, row)| (name.to_owned(), row)).to_vec(),
+    }
+}
+
+/// Values that are a little too often in the middle.
+fn pit() -> PitFacts {
+    let at = |i: u32| f64::from(i) / 20.0;
+    let point = |i: u32| {
+        let (z, half) = (at(i), 0.1 * (4.0 * at(i) * (1.0 - at(i))).sqrt());
+        [z, z - 0.12 * (std::f64::consts::TAU * z).sin() * z, (z - half).max(0.0), (z + half).min(1.0)]
+    };
+    let bin = |i: u32| PredictiveBin {
+        low: f64::from(i) / 10.0,
+        high: f64::from(i + 1) / 10.0,
+        observed: 20.0 + f64::from((i * 7) % 9),
+        replicated: [12.0, 24.0, 37.0],
+    };
+    let line =
+        |shift: f64| (1..20).map(|i| (f64::from(i) / 4.0 - 2.5, f64::from(i) / 4.0 - 2.5 + shift)).collect();
+    PitFacts {
+        rows: 240,
+        left_out: true,
+        level: 0.95,
+        band: (1..20).map(point).collect(),
+        bins: (0..10).map(bin).collect(),
+        quantiles: (1..60u32)
+            .map(|i| (f64::from(i) / 12.0 - 2.5, 0.9 * (f64::from(i) / 12.0 - 2.5), u64::from(i)))
+            .collect(),
+        quantile_band: [line(-0.5), line(0.5)],
+    }
+}
+
 fn hostile() -> FitPage {
     let mut coefficients: Vec<Coefficient> = (0..1000)
         .map(|i| coefficient(&format!("gene_{i:04}"), (f64::from(i) * 0.37).sin(), 0.2, None))
@@ -331,5 +393,6 @@ fn charts() -> Page {
             ],
         }],
         footer: String::new(),
+        interactive: false,
     }
 }

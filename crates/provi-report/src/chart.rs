@@ -116,7 +116,22 @@ impl Chart {
     /// Many small points without hover texts.
     pub fn cloud(mut self, name: &str, points: &[(f64, f64)]) -> Self {
         let look = self.look();
-        self.layers.push(Layer::Cloud { points: points.to_vec(), look, name: name.to_owned() });
+        let (points, titles) = (points.to_vec(), Vec::new());
+        self.layers.push(Layer::Cloud { points, titles, look, name: name.to_owned() });
+        self
+    }
+
+    /// Places that are not seen but say something under the pointer, such as those of a curve.
+    pub fn hover(mut self, points: Vec<((f64, f64), String)>) -> Self {
+        self.layers.push(Layer::Hover { points });
+        self
+    }
+
+    /// Small points, each with its hover text.
+    pub fn scatter(mut self, name: &str, points: &[((f64, f64), String)]) -> Self {
+        let look = self.look();
+        let (points, titles) = points.iter().cloned().unzip();
+        self.layers.push(Layer::Cloud { points, titles, look, name: name.to_owned() });
         self
     }
 

@@ -16,6 +16,18 @@ pub struct FitPage {
     pub effects: EffectsFacts,
     /// The posterior, coefficient by coefficient.
     pub coefficients: Vec<Coefficient>,
+    /// How many of them come before the effects of groups; 0 if there are no groups.
+    pub population: usize,
+    /// What e to the power of a coefficient is, such as "odds ratio"; empty if it is nothing.
+    pub ratio: String,
+    /// Linear combinations that were asked for.
+    pub contrasts: Vec<Coefficient>,
+    /// How much the means depend on the prior; empty if nobody asked.
+    pub sensitivity: Vec<SensitivityFacts>,
+    /// Another spread of the estimates, if it was asked for.
+    pub robust: Option<RobustFacts>,
+    /// What was not proved, one sentence each.
+    pub unproved: Vec<String>,
     /// The posterior on the model's own scale, if that differs from the coefficients' scale.
     pub quantities: Quantities,
     /// The effects of groups, one list for each term and column.
@@ -38,6 +50,30 @@ pub struct FitPage {
     pub provenance: Vec<(String, String)>,
     /// The command that makes this fit again.
     pub command: String,
+}
+
+/// A coefficient's mean under three priors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SensitivityFacts {
+    /// The coefficient.
+    pub name: String,
+    /// Its mean under a prior half as wide, the given one, and one twice as wide.
+    pub means: [f64; 3],
+    /// The largest distance from its mean under the given prior, in its sds.
+    pub moves: f64,
+    /// Whether that is visible.
+    pub leans: bool,
+}
+
+/// A spread of the estimates that does not rest on the model being right.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RobustFacts {
+    /// Its name: "sandwich".
+    pub name: String,
+    /// What it is and what it is not, in sentences.
+    pub notes: Vec<String>,
+    /// Coefficient, its mean, its posterior sd, and this spread.
+    pub rows: Vec<(String, [f64; 3])>,
 }
 
 /// What one column of a group term contributes, level by level.
@@ -177,7 +213,11 @@ pub enum Check {
     Calibration {
         /// The bins, in order of the prediction.
         bins: Vec<CalibrationBin>,
+        /// Whether each row was predicted without itself.
+        left_out: bool,
     },
+    /// Where each response lies in its predictive distribution.
+    Pit(PitFacts),
     /// Residuals against fitted values.
     Residuals {
         /// What is on the y axis: "Pearson residual".
@@ -192,6 +232,36 @@ pub enum Check {
         /// The summaries.
         rows: Vec<Statistic>,
     },
+}
+
+/// Values of predictive distribution functions, with a simultaneous band.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PitFacts {
+    /// Number of values.
+    pub rows: u64,
+    /// Whether each row was predicted without itself.
+    pub left_out: bool,
+    /// The probability of the whole band, for independent uniform values.
+    pub level: f64,
+    /// (place, share of values up to it, lower end, upper end).
+    pub band: Vec<[f64; 4]>,
+    /// Ten bins; `replicated` are the ends of their simultaneous intervals around the expected count.
+    pub bins: Vec<PredictiveBin>,
+    /// (normal quantile, quantile residual, row); empty for discrete responses.
+    pub quantiles: Vec<(f64, f64, u64)>,
+    /// The lower and the upper end of the band of quantiles.
+    pub quantile_band: [Vec<(f64, f64)>; 2],
+}
+
+impl PitFacts {
+    /// Places where the share leaves the band.
+    pub fn outside(&self) -> usize {
+        let rounding = 1e-12;
+        self.band
+            .iter()
+            .filter(|[_, share, low, high]| *share < low - rounding || *share > high + rounding)
+            .count()
+    }
 }
 
 /// A bin of a predictive check.
@@ -248,19 +318,26 @@ impl FitPage {
         value.is_finite().then_some(value.clamp(-1.0, 1.0))
     }
 
-    /// The `most` coefficients furthest from 0 in their own standard deviations, in the order of the model.
+    /// The coefficients without the effects of groups, which have their own section.
+    pub fn of_population(&self) -> &[Coefficient] {
+        match self.population {
+            0 => &self.coefficients,
+            count => &self.coefficients[..count.min(self.coefficients.len())],
+        }
+    }
+
+    /// The `most` coefficients furthest from 0 in their own standard deviations, in the order of the model; without effects of groups.
     pub fn clearest(&self, most: usize) -> Vec<&Coefficient> {
+        let all = self.of_population();
         let clarity = |c: &Coefficient| {
             let ratio = (c.mean / c.sd).abs();
             if ratio.is_nan() { -1.0 } else { ratio }
         };
-        let mut order: Vec<usize> = (0..self.coefficients.len()).collect();
-        order.sort_by(|&a, &b| {
-            clarity(&self.coefficients[b]).total_cmp(&clarity(&self.coefficients[a])).then(a.cmp(&b))
-        });
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by(|&a, &b| clarity(&all[b]).total_cmp(&clarity(&all[a])).then(a.cmp(&b)));
         order.truncate(most);
         order.sort_unstable();
-        order.into_iter().map(|i| &self.coefficients[i]).collect()
+        order.into_iter().map(|i| &all[i]).collect()
     }
 
     /// The `most` pairs with the largest |correlation|, largest first.

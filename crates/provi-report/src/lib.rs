@@ -44,7 +44,7 @@ pub use effects::{EffectChart, EffectPoint, EffectSeries, EffectsFacts};
 pub use escape::escaped;
 pub use fit::{
     CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, GroupEffects, Light, ModelFacts,
-    PredictiveBin, StatementFacts, Statistic, TracePoint,
+    PitFacts, PredictiveBin, RobustFacts, SensitivityFacts, StatementFacts, Statistic, TracePoint,
 };
 pub use ink::Ink;
 pub use page::{Block, Column, Page, Section, Table};

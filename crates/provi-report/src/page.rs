@@ -1,4 +1,5 @@
-//! Self-contained HTML pages: a verdict, sections of text, tables and drawings; no scripts, and nothing is fetched.
+//! Self-contained HTML pages: a verdict, sections of text, tables and drawings. Nothing is fetched; a page has a script of its own only where it
+//! is asked for, and says everything without it.
 
 mod html;
 mod style;
@@ -17,6 +18,8 @@ pub struct Page {
     pub sections: Vec<Section>,
     /// The last line; may be empty.
     pub footer: String,
+    /// Whether it has the script that sorts tables, chooses between views and says at once what a mark stands for.
+    pub interactive: bool,
 }
 
 /// A heading and the blocks under it.
@@ -61,6 +64,8 @@ pub enum Block {
     },
     /// A command or a program, to be copied.
     Code(String),
+    /// Views of the same thing, by name: one at a time on an interactive page, all of them on paper.
+    Choice(Vec<(String, Vec<Block>)>),
 }
 
 /// A table, which scrolls inside its own frame if it is wider than the page.

@@ -10,7 +10,7 @@ mod marginals;
 mod pairs;
 mod trace;
 
-pub(crate) use checks::check_chart;
+pub(crate) use checks::views as check_views;
 pub(crate) use effects::charts as effect_charts;
 pub(crate) use forest::ROWS as FOREST_ROWS;
 pub(crate) use groups::{LEVELS as GROUP_LEVELS, charts as group_charts};

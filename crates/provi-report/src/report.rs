@@ -1,12 +1,16 @@
-//! A fit as a page.
+//! A fit as a page: what a reader needs first comes first.
+
+mod summary;
 
 use crate::fit::{Check, Coefficient, FitPage, Statistic};
 use crate::number::{MISSING, above, beside, enclosing, grouped, significant};
 use crate::page::{Block, Column, Page, Section, Table};
-use crate::plot::{FOREST_ROWS, GROUP_LEVELS, Plot, check_chart, group_charts, marginal_charts, pair_charts};
+use crate::plot::{FOREST_ROWS, GROUP_LEVELS, Plot, check_views, group_charts, marginal_charts, pair_charts};
 
 /// Most rows of the table of coefficients.
 const ROWS: usize = 200;
+/// The intercept's name, as in formulas.
+const INTERCEPT: &str = "(Intercept)";
 
 impl FitPage {
     /// The report as one HTML file.
@@ -17,16 +21,20 @@ impl FitPage {
     /// The report as a page, to which more can be added.
     pub fn page(&self) -> Page {
         let sections = [
+            self.summary_section(),
             self.certificate_section(),
             self.model_section(),
             self.effects.section(),
-            self.quantities.section(),
             self.coefficient_section(),
+            self.robust_section(),
+            self.check_section(),
             self.group_section(),
+            self.quantities.section(),
+            self.sensitivity_section(),
             self.marginal_section(),
             self.correlation_section(),
-            self.check_section(),
             self.evidence_section(),
+            self.unproved_section(),
             self.run_section(),
             self.grounds_section(),
             self.command_section(),
@@ -37,6 +45,7 @@ impl FitPage {
             sections: sections.into_iter().filter(|s| !s.blocks.is_empty()).collect(),
             footer: "Made by provi. Every number here comes from the fit; nothing was fetched to show it."
                 .to_owned(),
+            interactive: true,
         }
     }
 
@@ -55,12 +64,7 @@ impl FitPage {
 
     fn certificate_section(&self) -> Section {
         let c = &self.certificate;
-        let mut blocks = vec![Block::Verdict {
-            light: c.light,
-            word: String::new(),
-            headline: c.headline.clone(),
-            meaning: c.meaning.clone(),
-        }];
+        let mut blocks = Vec::new();
         if !c.statements.is_empty() {
             let columns = ["statement", "proved", "in plain words", "grounds"].map(Column::words).to_vec();
             let rows = c.statements.iter().map(|s| {
@@ -98,12 +102,12 @@ impl FitPage {
         if self.coefficients.is_empty() {
             return Section::default();
         }
-        let all = self.coefficients.len();
+        let all = self.of_population().len();
         let columns = ["mean", "± certified", "sd", "± certified", "2.5 %", "97.5 %"];
         let columns =
             [Column::words("coefficient")].into_iter().chain(columns.map(Column::numbers)).collect();
         let common = self.common_spread();
-        let rows = self.coefficients.iter().take(ROWS).map(|c| row(c, common)).collect();
+        let rows = self.of_population().iter().take(ROWS).map(|c| row(c, common)).collect();
         let mut note = match self.quantities.scales {
             true => {
                 "± certified: the posterior mean, and sd, is no further from the number shown, as far as the sum over the scales goes. \
@@ -132,18 +136,50 @@ impl FitPage {
             ));
         }
         let own_scale = self.quantities.rows.is_empty() || self.quantities.scales;
-        section(
-            if own_scale { "Coefficients" } else { "Unconstrained coordinates" },
-            vec![
-                Block::figure(Plot::Forest.scene(self), caption),
-                Block::Table(Table { columns, rows, note }),
-            ],
-        )
+        let numbers = Block::Table(Table { columns: Vec::clone(&columns), rows, note: note.clone() });
+        let mut blocks = vec![Block::figure(Plot::Forest.scene(self), caption)];
+        blocks.push(match self.ratios() {
+            Some(ratios) => Block::Choice(vec![
+                ("coefficients".to_owned(), vec![numbers]),
+                (format!("{}s", self.ratio), vec![Block::Table(ratios)]),
+            ]),
+            None => numbers,
+        });
+        if !self.contrasts.is_empty() {
+            let mut columns = columns;
+            columns[0] = Column::words("contrast");
+            let rows = self.contrasts.iter().map(|c| row(c, None)).collect();
+            blocks.push(Block::Table(Table { columns, rows, note }));
+        }
+        section(if own_scale { "Coefficients" } else { "Unconstrained coordinates" }, blocks)
+    }
+
+    /// e to the power of every coefficient but the intercept; `None` if that means nothing.
+    fn ratios(&self) -> Option<Table> {
+        let shown = self.of_population().iter().take(ROWS).filter(|c| c.name != INTERCEPT);
+        let rows: Vec<Vec<String>> = shown
+            .map(|c| {
+                let ends = [c.mean, c.low, c.high].map(f64::exp);
+                let cells = ends.map(|x| significant(x, 3));
+                std::iter::once(c.name.clone()).chain(cells).collect()
+            })
+            .collect();
+        let name = Some(&self.ratio).filter(|name| !name.is_empty() && !rows.is_empty())?;
+        let numbers = [name.as_str(), "2.5 %", "97.5 %"].map(Column::numbers);
+        let note = format!(
+            "The {name} for one unit more: e to the power of a coefficient. The ends of an interval stay its ends. The first number is e to the power \
+             of the posterior mean, not the posterior mean of the {name}."
+        );
+        Some(Table {
+            columns: [Column::words("coefficient")].into_iter().chain(numbers).collect(),
+            rows,
+            note,
+        })
     }
 
     /// The median sd if all are of similar size, so that the decimals of a column line up.
     fn common_spread(&self) -> Option<f64> {
-        let shown = self.coefficients.iter().take(ROWS);
+        let shown = self.of_population().iter().take(ROWS);
         let mut sds: Vec<f64> = shown.map(|c| c.sd).filter(|sd| *sd > 0.0 && sd.is_finite()).collect();
         sds.sort_by(f64::total_cmp);
         let (least, most) = (sds.first()?, sds.last()?);
@@ -158,7 +194,18 @@ impl FitPage {
             caption.push_str(&format!(" Where there are more, the {GROUP_LEVELS} levels at either end."));
         }
         let scenes = charts.iter().map(|chart| chart.scene()).collect();
-        section("Effects of groups", vec![Block::Figure { scenes, key: Some(first.key()), caption }])
+        let mut blocks = vec![Block::Figure { scenes, key: Some(first.key()), caption }];
+        let columns = ["mean", "± certified", "sd", "± certified", "2.5 %", "97.5 %"];
+        let columns = [Column::words("effect")].into_iter().chain(columns.map(Column::numbers)).collect();
+        let levels = || self.groups.iter().flat_map(|group| &group.levels);
+        let mut note = String::new();
+        if levels().count() > ROWS {
+            let all = grouped(levels().count() as u64);
+            note = format!("The first {ROWS} of {all} effects; the fit's files hold all.");
+        }
+        let rows = levels().take(ROWS).map(|c| row(c, None)).collect();
+        blocks.push(Block::Table(Table { columns, rows, note }));
+        section("Effects of groups", blocks)
     }
 
     fn marginal_section(&self) -> Section {
@@ -171,8 +218,8 @@ impl FitPage {
             "Posterior density against the prior's, over four posterior standard deviations to either \
                            side. The bar at the foot is where the exact mean is proved to lie."
                 .to_owned();
-        if shown < self.coefficients.len() {
-            let all = grouped(self.coefficients.len() as u64);
+        if shown < self.of_population().len() {
+            let all = grouped(self.of_population().len() as u64);
             caption.push_str(&format!(" Shown are the {shown} clearest of {all} coefficients."));
         }
         let key = charts.first().map(|first| first.key());
@@ -200,15 +247,22 @@ impl FitPage {
     }
 
     fn check_section(&self) -> Section {
-        let blocks = self.checks.iter().map(|check| match (check, check_chart(check)) {
-            (Check::Statistics { rows }, _) => Block::Table(statistics(rows)),
-            (_, Some(chart)) => {
-                let caption = format!("{}{}", sentence(&chart.label), advice(check));
-                Block::figure(chart.scene(), caption)
+        let mut blocks: Vec<Block> = Vec::new();
+        for check in &self.checks {
+            if let Check::Statistics { rows } = check {
+                blocks.push(Block::Table(statistics(rows)));
             }
-            (_, None) => Block::List(Vec::new()),
-        });
-        let mut blocks: Vec<Block> = blocks.collect();
+            let mut views: Vec<(String, Vec<Block>)> = Vec::new();
+            for (name, chart) in check_views(check) {
+                let caption = format!("{}{}", sentence(&chart.label), advice(check, name));
+                views.push((name.to_owned(), vec![Block::figure(chart.scene(), caption)]));
+            }
+            match views.len() {
+                0 => {}
+                1 => blocks.extend(views.into_iter().flat_map(|(_, blocks)| blocks)),
+                _ => blocks.push(Block::Choice(views)),
+            }
+        }
         if !blocks.is_empty() {
             let first = "The certificate is about the posterior of this model. Whether the model suits the data is \
                          another question; these checks are for it, and they prove nothing.";
@@ -324,13 +378,39 @@ fn statistics(rows: &[Statistic]) -> Table {
     Table { columns, rows: rows.collect(), note }
 }
 
-/// What to look for in a check.
-fn advice(check: &Check) -> &'static str {
+/// What to look for in a view of a check.
+fn advice(check: &Check, view: &str) -> String {
     match check {
-        Check::Predictive { .. } => " Bars should end inside the intervals, nineteen times in twenty.",
-        Check::Calibration { .. } => " Intervals should meet the diagonal, nineteen times in twenty.",
-        Check::Residuals { .. } => " There should be no pattern, and about one row in twenty beyond ±2.",
-        Check::Statistics { .. } => "",
+        Check::Predictive { rooted: true, .. } if view == "hanging" => {
+            " Square roots make rare counts visible. Feet of the bars should be inside the intervals around 0, nineteen times in twenty; a bar that \
+             does not reach 0 has fewer rows than expected."
+                .to_owned()
+        }
+        Check::Predictive { .. } => " Bars should end inside the intervals, nineteen times in twenty.".to_owned(),
+        Check::Calibration { left_out, .. } => {
+            format!(" Intervals should meet the diagonal, nineteen times in twenty. {}", summary::predicted(*left_out))
+        }
+        Check::Residuals { .. } => {
+            " There should be no pattern, and about one row in twenty beyond ±2.".to_owned()
+        }
+        Check::Pit(facts) => {
+            let level = significant(100.0 * facts.level, 2);
+            let band = match view {
+                "histogram" => format!(
+                    "The {} bars stay in their intervals all at once for {level} % of samples of independent uniforms, or more (Bonferroni).",
+                    facts.bins.len()
+                ),
+                _ => format!(
+                    "The band is simultaneous: at its {} places all at once, it holds {level} % of samples of {} independent uniforms, or more; \
+                     computed exactly, by recursion over the counts.",
+                    facts.band.len(),
+                    grouped(facts.rows)
+                ),
+            };
+            let shape = "Values in the middle too often mean predictions that are too wide, at the ends too narrow.";
+            format!(" {band} {shape} {}", summary::predicted(facts.left_out))
+        }
+        Check::Statistics { .. } => String::new(),
     }
 }
 

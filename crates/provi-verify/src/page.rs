@@ -98,6 +98,7 @@ pub fn html(findings: &[Finding], command: &str) -> String {
         subtitle: "Every statement of provi's ledger, with its experiment and its verdict".into(),
         sections,
         footer: "Keys are those of docs/theory.md.".into(),
+        interactive: false,
     }
     .html()
 }

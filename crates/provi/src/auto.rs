@@ -14,6 +14,8 @@ pub(crate) mod initial;
 pub mod loo;
 mod low_rank;
 #[doc(hidden)]
+pub mod robust;
+#[doc(hidden)]
 pub mod scales;
 mod search;
 #[doc(hidden)]

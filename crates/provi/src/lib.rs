@@ -84,6 +84,7 @@
 //! | [`standard`] | coordinates that do not depend on units: columns centred and scaled, and the way back |
 //! | [`stream`] | models whose rows are read in blocks, by one process or several |
 //! | [`checks`], [`separation`] | checks of the model against its data; separated data, which only the prior bounds |
+//! | [`robust`] | the spread of an estimate if the model may be wrong: sandwich, bootstrap |
 //! | [`loo`] | leave-one-out cross-validation: by refits with proved bounds, or by importance ratios; WAIC |
 //! | [`exact_draws`] | independent draws of the posterior itself, by rejection |
 //! | [`estimate`] | importance sampling and Pareto k̂, estimates without proof |
@@ -122,7 +123,7 @@ mod watch;
 
 // The public modules, by the room they live in.
 #[doc(inline)]
-pub use auto::{ascent, loo, scales, solve};
+pub use auto::{ascent, loo, robust, scales, solve};
 pub use base::{draws, error, gaussian, matrix, pattern, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
 pub use glm::{checks, design, expectation, predict, separation, sparse, stream};

@@ -66,6 +66,8 @@ pub(super) struct Facts {
     pub(super) recipe: Recipe,
     /// Ranges and levels of the columns; empty for files that are read block by block.
     pub(super) variables: Vec<Variable>,
+    /// The line of the file that each row comes from; empty for files that are read block by block.
+    pub(super) lines: Vec<usize>,
 }
 
 impl Opened {
@@ -141,6 +143,7 @@ impl Opened {
                 groups: frame.groups.clone(),
                 recipe: frame.recipe().clone(),
                 variables: frame.variables.clone(),
+                lines: (0..frame.rows).filter_map(|row| frame.line_of_row(row)).collect(),
             },
             Self::Scan(scan) => Facts {
                 formula: scan.formula.clone(),
@@ -152,6 +155,7 @@ impl Opened {
                 groups: scan.groups.clone(),
                 recipe: scan.recipe().clone(),
                 variables: Vec::new(),
+                lines: Vec::new(),
             },
         })
     }

@@ -118,6 +118,12 @@ pub struct FitFile {
     /// Checks of the model against its data.
     #[serde(default, with = "AsOption::<ChecksKeys>")]
     pub checks: Option<Checks>,
+    /// How much the means depend on the prior, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_sensitivity: Option<super::robustness::Sensitivity>,
+    /// A spread of the estimate under a model that may be wrong, if that was asked for. Not the posterior's, and not certified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robust: Option<super::robustness::RobustRecord>,
     /// The contrasts that were asked for.
     #[serde(default)]
     pub contrasts: Vec<ContrastRecord>,

@@ -70,6 +70,8 @@ pub struct LooRows<'a> {
     pub free: Option<&'a FreeScales>,
     /// Whether q has a sparse factor, so that nothing is refitted.
     pub sparse: bool,
+    /// The line of the file that each row comes from; empty if they come from no file.
+    pub lines: &'a [usize],
 }
 
 impl<'a> LooRows<'a> {
@@ -77,7 +79,7 @@ impl<'a> LooRows<'a> {
     pub fn of(model: &'a Model) -> Result<Self> {
         let glm = model.target.glm().ok_or(Error::LooNeedsRows)?;
         let sparse = matches!(model.target, ModelTarget::Sparse(_));
-        Ok(Self { glm, free: model.integrating.as_ref().map(|how| &how.free), sparse })
+        Ok(Self { glm, free: model.integrating.as_ref().map(|how| &how.free), sparse, lines: &model.lines })
     }
 
     /// Draws and the noise of each, from a mixture over scales or any Gaussian.
@@ -138,6 +140,8 @@ pub struct FittedLoo {
     pub replaced: usize,
     /// Those that could not be.
     pub doubtful: usize,
+    /// Rows whose refit did not converge.
+    pub unconverged: usize,
     /// Whether scales are integrated over.
     #[serde(skip)]
     pub integrated: bool,
@@ -147,6 +151,8 @@ pub struct FittedLoo {
     pub rows: Vec<loo::LeftOut>,
     /// A value of the predictive distribution function for each row, uniform if the model is right.
     pub pit: Vec<f64>,
+    /// The line of the file that each row comes from (its first line is 1); empty if they come from no file.
+    pub lines: Vec<usize>,
 }
 
 impl FittedLoo {
@@ -188,6 +194,12 @@ impl FittedLoo {
                 if self.doubtful == 1 { "was" } else { "were" }
             ));
         }
+        if self.unconverged > 0 {
+            out.push(format!(
+                "the refits without {} did not converge: their elpd is that of a Gaussian that is not the best one",
+                rows(self.unconverged)
+            ));
+        }
         if let Some(waic) = self.waic.filter(|waic| waic.doubtful > 0) {
             out.push(format!(
                 "{} with a variance of the log likelihood above {}: do not rely on WAIC",
@@ -197,6 +209,18 @@ impl FittedLoo {
         }
         out.extend(self.notes.iter().cloned());
         out
+    }
+}
+
+impl Fitted {
+    /// The same fit with checks of rows that were predicted without themselves.
+    pub fn with_left_out(&self, glm: &Glm, found: &FittedLoo, seed: u64) -> Result<Self> {
+        let mut out = self.clone();
+        if let Some(checks) = out.file.checks.take() {
+            let ends: Vec<[f64; 2]> = found.rows.iter().map(|row| [row.below, row.up_to]).collect();
+            out.file.checks = Some(checks.with_left_out(glm, &ends, Seed(seed))?);
+        }
+        Ok(out)
     }
 }
 
@@ -306,7 +330,7 @@ impl Fitted {
             found.iter_mut().for_each(|row| (row.lower, row.upper) = (None, None));
         }
         if let Some(row) = found.iter().position(|row| !row.elpd.is_finite()) {
-            return Err(Error::LooNotFinite { row: row + 1 });
+            return Err(Error::LooNotFinite { row: row + 1, line: rows.lines.get(row).copied() });
         }
         let loo = Loo { rows: found };
         let [elpd_lower, elpd_upper] = loo.bounds();
@@ -332,6 +356,8 @@ impl Fitted {
             integrated: self.mixture.is_some(),
             notes,
             doubtful: loo.doubtful(),
+            unconverged: loo.unconverged(),
+            lines: rows.lines.to_vec(),
             pit: loo.pit(seed),
             rows: loo.rows,
         })

@@ -56,6 +56,8 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         posterior: answer.assessment.posterior.clone(),
         mixture: None,
         checks: None,
+        prior_sensitivity: None,
+        robust: None,
         contrasts: Vec::new(),
         constrained: None,
     }

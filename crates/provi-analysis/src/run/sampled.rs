@@ -255,13 +255,19 @@ impl Sampled {
 
     /// The same with the log likelihood of every row, if its rows are in memory and there are at most `most` numbers.
     pub fn with_log_likelihood(mut self, target: &ModelTarget, fit: &Fitted, most: usize) -> Result<Self> {
+        self.add_log_likelihood(target, fit, most)?;
+        Ok(self)
+    }
+
+    /// Adds them; the draws stay as they are if that fails.
+    pub fn add_log_likelihood(&mut self, target: &ModelTarget, fit: &Fitted, most: usize) -> Result<()> {
         let few = |glm: &&Glm| self.points.rows().saturating_mul(glm.design().rows()) <= most;
         if let Some(glm) = target.glm().filter(few) {
             let noise = self.scales.as_ref().and_then(|(_, scales)| fit.noise_of(scales));
             let found = glm.log_likelihoods(&self.points, noise.as_deref())?;
             self.log_likelihood = Some(found).filter(|found| found.entries().iter().all(|x| x.is_finite()));
         }
-        Ok(self)
+        Ok(())
     }
 
     /// log p(z, x) − log q(z), for draws of q.

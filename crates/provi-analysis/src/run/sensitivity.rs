@@ -2,41 +2,11 @@
 
 use provi::solve::Solver;
 use provi::sparse::{AnyGaussian, SparseSolver};
-use serde::Serialize;
 
 use crate::error::Result;
 use crate::model::Model;
+pub use crate::record::robustness::{Sensitivity, SensitivityRow, VISIBLE};
 use crate::run::fitted::Fitted;
-
-/// A coefficient depends visibly on the prior if it moves by more than this many of its sds.
-pub const VISIBLE: f64 = 0.5;
-
-/// The population's means under three priors, conditional on the same scales.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sensitivity {
-    /// One row for each coefficient.
-    pub rows: Vec<SensitivityRow>,
-    /// −ELBO under the narrower, the given and the wider prior.
-    pub neg_elbo: [f64; 3],
-}
-
-/// One coefficient.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SensitivityRow {
-    /// The coefficient.
-    pub name: String,
-    /// Its mean under the narrower, the given and the wider prior.
-    pub means: [f64; 3],
-    /// The largest distance from its mean under the given prior, in sds.
-    pub moves: f64,
-}
-
-impl SensitivityRow {
-    /// Whether it moves by more than [`VISIBLE`].
-    pub fn leans_on_the_prior(&self) -> bool {
-        self.moves > VISIBLE
-    }
-}
 
 /// Fits the model again under narrower and wider priors.
 pub(crate) fn sensitivity(model: &Model, fitted: &Fitted) -> Result<Sensitivity> {

@@ -198,6 +198,7 @@ impl Effects {
             subtitle: format!("{} · {} · {}", model.formula, model.family, self.quantity()),
             sections: vec![section],
             footer: "Made by provi.".to_owned(),
+            interactive: true,
         }
     }
 }

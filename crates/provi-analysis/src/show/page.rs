@@ -4,7 +4,8 @@ use provi::sparse::AnyGaussian;
 use provi::{Certificate, Provenance};
 use provi_report::{
     CalibrationBin, CertificateFacts, Check, Coefficient, Evidence, FitPage, GroupEffects, Light, ModelFacts,
-    PredictiveBin, Quantities, Quantity, StatementFacts, Statistic, TracePoint,
+    PitFacts, PredictiveBin, Quantities, Quantity, RobustFacts, SensitivityFacts, StatementFacts, Statistic,
+    TracePoint,
 };
 
 use crate::error::Result;
@@ -26,8 +27,15 @@ pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
     let (file, q) = (&fit.file, &fit.gaussian);
     let model = &file.model;
     let coefficients = coefficients(fit, level)?;
+    let groups = groups(&coefficients, model.population);
     Ok(FitPage {
-        groups: groups(&coefficients, model.population),
+        population: if groups.is_empty() { 0 } else { model.population },
+        groups,
+        ratio: ratio(file).to_owned(),
+        contrasts: contrasts(fit, level)?,
+        sensitivity: sensitivity(file),
+        robust: robust(fit)?,
+        unproved: unproved(file),
         title: model.title().to_owned(),
         model: facts(file),
         certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
@@ -47,6 +55,107 @@ pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
         provenance: provenance(file),
         command: command.to_owned(),
     })
+}
+
+/// What e to the power of a coefficient is.
+fn ratio(file: &FitFile) -> &'static str {
+    match file.model.family.as_str() {
+        _ if file.model.time_unit.is_some() => "hazard ratio",
+        "bernoulli" | "binomial" => "odds ratio",
+        "poisson" | "negbinomial" => "rate ratio",
+        "gamma" | "exponential" => "ratio of means",
+        _ => "",
+    }
+}
+
+fn contrasts(fit: &Fitted, level: f64) -> Result<Vec<Coefficient>> {
+    let row = |(name, f): rows::Row| -> Result<Coefficient> {
+        let [low, high] = f.interval(level)?;
+        Ok(Coefficient {
+            name,
+            mean: f.mean,
+            sd: f.sd,
+            low,
+            high,
+            mean_error: f.mean_error.bound(),
+            sd_error: f.sd_error.bound(),
+            ..Coefficient::default()
+        })
+    };
+    rows::contrasts(fit).into_iter().map(row).collect()
+}
+
+fn sensitivity(file: &FitFile) -> Vec<SensitivityFacts> {
+    let rows = file.prior_sensitivity.iter().flat_map(|found| &found.rows);
+    let facts = rows.map(|row| SensitivityFacts {
+        name: row.name.clone(),
+        means: row.means,
+        moves: row.moves,
+        leans: row.leans_on_the_prior(),
+    });
+    facts.collect()
+}
+
+fn robust(fit: &Fitted) -> Result<Option<RobustFacts>> {
+    let Some(found) = &fit.file.robust else { return Ok(None) };
+    let [_, sd] = fit.moments()?;
+    let rows = found.names.iter().zip(&found.estimate).zip(sd.iter().zip(&found.sd));
+    let rows = rows.map(|((name, mean), (sd, spread))| (name.clone(), [*mean, *sd, *spread]));
+    let notes = found.notes().iter().map(|note| format!("{}.", sentence(note))).collect();
+    Ok(Some(RobustFacts { name: format!("{} sd", found.method), rows: rows.collect(), notes }))
+}
+
+/// What a reader may take for proved and is not.
+fn unproved(file: &FitFile) -> Vec<String> {
+    let mut out = Vec::new();
+    match &file.certificate {
+        None => {
+            out.push("Anything about the distance to the posterior: the fit has no certificate.".to_owned())
+        }
+        Some(c) => out.extend(
+            certificate::rows(c, file.least_kl())
+                .into_iter()
+                .filter_map(|(what, row)| row.err().map(|reason| format!("{}: {reason}.", sentence(what)))),
+        ),
+    }
+    out.push(
+        "That the model and its prior suit the data: the checks look for that, and prove nothing.".to_owned(),
+    );
+    if file.mixture.is_some() {
+        out.push(
+            "That the sum over the scales is the integral: it was refined until it stood still, which is an estimate.".to_owned(),
+        );
+    }
+    if file.model.scales.iter().any(|scale| scale.origin == Origin::Maximised) {
+        out.push(
+            "Anything about scales that were chosen by their largest ELBO: all of it is conditional on them."
+                .to_owned(),
+        );
+    }
+    let tv = file.certificate.as_ref().and_then(|c| c.tv.bound());
+    out.push(match tv {
+        Some(tv) => format!(
+            "That a 95 % interval is the posterior's own: it is the Gaussian's, and its probability under the posterior is within {} of 95 %.",
+            crate::number::bound(tv, 2)
+        ),
+        None => "That a 95 % interval has that probability under the posterior: it is the answer's own.".to_owned(),
+    });
+    if file.estimates.is_some() {
+        out.push(
+            "Estimates from draws (evidence, KL, Pareto k̂): they are estimates with standard errors."
+                .to_owned(),
+        );
+    }
+    if file.prior_sensitivity.is_none() && !file.model.kind.is_density() {
+        out.push("How much depends on the prior: nobody asked (--prior-sensitivity).".to_owned());
+    }
+    if let Some(found) = &file.robust {
+        out.push(format!(
+            "The {} spread: it is another quantity than the posterior's, and no certificate covers it.",
+            found.method
+        ));
+    }
+    out
 }
 
 fn facts(file: &FitFile) -> ModelFacts {
@@ -328,7 +437,8 @@ fn checks(file: &FitFile) -> Vec<Check> {
             interval: b.interval,
             rows: b.rows as u64,
         };
-        out.push(Check::Calibration { bins: found.calibration.iter().map(bin).collect() });
+        let left_out = found.pit.left_out && file.model.family != "binomial";
+        out.push(Check::Calibration { bins: found.calibration.iter().map(bin).collect(), left_out });
     }
     if !found.histogram.is_empty() {
         let bin = |b: &provi::checks::Bin| PredictiveBin {
@@ -342,6 +452,9 @@ fn checks(file: &FitFile) -> Vec<Check> {
             bins: found.histogram.iter().map(bin).collect(),
             rooted: !matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential" | "weibull"),
         });
+    }
+    if !found.pit.band.is_empty() {
+        out.push(Check::Pit(pit(found, file)));
     }
     if !found.residuals.is_empty() {
         out.push(Check::Residuals {
@@ -365,6 +478,31 @@ fn checks(file: &FitFile) -> Vec<Check> {
         out.push(Check::Statistics { rows: found.statistics.iter().map(row).collect() });
     }
     out
+}
+
+fn pit(found: &provi::checks::Checks, file: &FitFile) -> PitFacts {
+    let pit = &found.pit;
+    // Discrete responses have randomised values: their quantiles are noise.
+    let continuous = matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential" | "weibull");
+    let quantiles = pit.normal_quantiles();
+    let bin = |b: &provi::checks::Bin| PredictiveBin {
+        low: b.low,
+        high: b.high,
+        observed: b.observed,
+        replicated: b.replicated,
+    };
+    PitFacts {
+        rows: pit.values.len() as u64,
+        left_out: pit.left_out,
+        level: pit.level,
+        band: pit.band.iter().map(|p| [p.at, p.share, p.low, p.high]).collect(),
+        bins: pit.bins.iter().map(bin).collect(),
+        quantiles: match continuous {
+            true => quantiles.points.iter().map(|&(x, y, row)| (x, y, row as u64 + 1)).collect(),
+            false => Vec::new(),
+        },
+        quantile_band: quantiles.band,
+    }
 }
 
 fn assumptions(file: &FitFile) -> Vec<String> {

@@ -13,6 +13,7 @@ use provi_analysis::options::RunOptions;
 use provi_analysis::record::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::record::store::Store;
 use provi_analysis::run::Aim;
+use provi_analysis::run::robust::{REFITS, RobustAsked};
 use provi_analysis::run::sampled::{self, Sampled};
 use provi_analysis::show::rows::LEVEL;
 use provi_analysis::show::zarr;
@@ -82,6 +83,22 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     let strategy = signal.during("the making of the plan", || prepared.strategy())?;
     let how = Run { agree: crew.agreement(), ..job.run(store.as_ref(), begin, options.limit()?) };
     let mut fit = watched::run(&prepared, &strategy, how)?;
+    let sensitivity = match args.prior_sensitivity && !args.json {
+        true => Some(signal.during("the sensitivity to the prior", || analysis.sensitivity(&fit))),
+        false => None,
+    };
+    fit.file.prior_sensitivity = sensitivity.as_ref().and_then(|found| found.as_ref().ok().cloned());
+    let robust = args.robust.map(|method| {
+        let refits = args.refits.map_or(REFITS, |refits| refits as usize);
+        let asked = RobustAsked { method, cluster: args.cluster.clone(), refits };
+        signal.during("the robust spread", || fit.robust(analysis.model(), analysis.data(), &asked))
+    });
+    let mut missed: Vec<String> = Vec::new();
+    match robust {
+        Some(Ok(found)) => fit.file.robust = Some(found),
+        Some(Err(error)) => missed.push(format!("robust spread: none, {error}")),
+        None => {}
+    }
     let kept = store.as_ref().map_or(Ok(()), |store| {
         prepared.check(&mut fit);
         let draw = || match (&fit.mixture, &analysis.model().target) {
@@ -91,7 +108,14 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
             }
             (None, _) => Sampled::of_files(&fit.gaussian, &fit.file.names, prepared.seed()),
         };
-        let draw = || draw()?.with_log_likelihood(&analysis.model().target, &fit, sampled::FEW_LIKELIHOODS);
+        let draw = || {
+            let mut sampled: Sampled = draw()?;
+            let added = sampled.add_log_likelihood(&analysis.model().target, &fit, sampled::FEW_LIKELIHOODS);
+            if let Err(error) = added {
+                eprintln!("the draws are written without log likelihoods: {error}");
+            }
+            provi_analysis::Result::Ok(sampled)
+        };
         // The first process draws alone.
         let sampled = match crew.several() {
             true => draw(),
@@ -99,17 +123,19 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
         };
         keep(args, store, &fit, sampled.map_err(Failure::from))
     });
-    let sensitivity = match args.prior_sensitivity && !args.json {
-        true => {
-            Some(signal.during("the sensitivity to the prior", || analysis.sensitivity(&fit)).map(|found| {
-                let sd: Vec<f64> = fit.moments().map_or_else(|_| Vec::new(), |[_, sd]| sd);
-                sensitivity::describe(&found, &sd)
-            }))
+    let sensitivity = match sensitivity {
+        Some(Ok(found)) => {
+            let sd: Vec<f64> = fit.moments().map_or_else(|_| Vec::new(), |[_, sd]| sd);
+            Some(sensitivity::describe(&found, &sd))
         }
-        false => None,
+        Some(Err(error)) => {
+            missed.push(format!("prior sensitivity: none, {error}"));
+            None
+        }
+        None => None,
     };
     match crew.rank {
-        0 => finish(args, options, &fit, store.as_ref(), kept, sensitivity),
+        0 => finish(args, options, &fit, store.as_ref(), kept, Asides { said: sensitivity, missed }),
         _ => Ok(Outcome::said(String::new()).into()),
     }
 }
@@ -169,6 +195,15 @@ fn refuse_without_folder(args: &FitArgs, dim: usize) -> Result<()> {
     }
 }
 
+/// What was asked for beside the fit.
+#[derive(Default)]
+struct Asides {
+    /// The sensitivity to the prior, as a table.
+    said: Option<String>,
+    /// What could not be found, and why.
+    missed: Vec<String>,
+}
+
 /// The text to print, and whether what was asked for is proved.
 fn finish(
     args: &FitArgs,
@@ -176,18 +211,14 @@ fn finish(
     fit: &Fitted,
     store: Option<&Store>,
     kept: Result<()>,
-    sensitivity: Option<provi_analysis::Result<String>>,
+    asides: Asides,
 ) -> Result<Ending> {
-    let missed = matches!(sensitivity, Some(Err(_)));
     let text = if args.json {
         fit.file.to_json()
     } else {
         let mut text = describe(fit, LEVEL, Detail::default())?;
-        match sensitivity {
-            Some(Ok(sensitivity)) => text.push_str(&format!("\n{sensitivity}")),
-            Some(Err(error)) => text.push_str(&format!("\nprior sensitivity: none, {error}\n")),
-            None => {}
-        }
+        asides.said.iter().for_each(|said| text.push_str(&format!("\n{said}")));
+        asides.missed.iter().for_each(|missed| text.push_str(&format!("\n{missed}\n")));
         if let Some(store) = store.filter(|_| kept.is_ok()) {
             text.push_str(&format!("\nwritten to {}\n", store.fit_path().display()));
             if fit.file.stopped_early {
@@ -200,7 +231,10 @@ fn finish(
         text
     };
     let aim = Aim::of(options);
-    let mut proved = aim.is_met(&fit.file) && !missed;
+    let mut proved = aim.is_met(&fit.file) && asides.missed.is_empty();
+    if args.json {
+        asides.missed.iter().for_each(|missed| eprintln!("{missed}"));
+    }
     if let Aim::Distance(distance) = aim
         && !aim.is_met(&fit.file)
     {

@@ -10,12 +10,15 @@ use provi_analysis::Fitted;
 use provi_analysis::model::Data;
 use provi_analysis::number::{bound, decimals, grouped, outward_pair};
 use provi_analysis::record::fit_file::write_json;
+use provi_analysis::record::store::{refuse_fit, write_file};
 use provi_analysis::run::loo::{FittedLoo, LooAsked, LooMethod, LooRows};
 use provi_analysis::show::compare::{OTHER_DENSITY, kind_of_density, refuse_other_data};
+use provi_analysis::show::rows::LEVEL;
 use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::output::columns::{Columns, Side};
 use crate::output::flow::{self, Stop};
 use crate::output::style;
@@ -39,15 +42,19 @@ audit of the model for each row.
 Several fits of the same rows are compared: the best comes first, then the
 others with their differences from it, and standard errors of those.
 
---rows writes a line for each row that the fit used: elpd, its bounds, k̂, and
-the LOO-PIT, about uniform between 0 and 1 if the model is right (randomised by
-the seed for counts, labels and censored times). `provi explain loo` says more.
+--rows writes a line for each row that the fit used: its number among them, its
+line in the file, elpd, its bounds, k̂, and the LOO-PIT, about uniform between 0
+and 1 if the model is right (randomised by the seed for counts, labels and
+censored times). --report draws them with a simultaneous 95 % band, in the page
+of the fit; labels are calibrated by the same predictions. `provi explain loo`
+says more.
 
 Examples:
   provi loo wells.fit --data wells.csv
   provi loo small.fit large.fit --data wells.csv
   provi loo wells.fit --data wells.csv --certify
-  provi loo wells.fit --data wells.csv --method psis --rows rows.csv";
+  provi loo wells.fit --data wells.csv --method psis --rows rows.csv
+  provi loo wells.fit --data wells.csv --report wells-loo.html";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -74,9 +81,22 @@ pub(crate) struct LooArgs {
     /// Write a CSV file with a line for each row; of one fit
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
+    /// Write the page of the fit, its checks made of rows that were predicted without themselves; of one fit
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// End after this many seconds, without a result
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    time_limit: Option<Duration>,
     /// Print the result as JSON, and nothing else, on standard output
     #[arg(long)]
     json: bool,
+}
+
+/// A positive number of seconds.
+fn parse_seconds(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
+    let found = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    found.ok_or_else(|| format!("`{text}` is not a positive number of seconds"))
 }
 
 /// A fit, its path and what was found.
@@ -87,8 +107,15 @@ struct Entry {
 }
 
 pub(crate) fn execute(args: &LooArgs) -> Result<Outcome> {
-    if args.rows.is_some() && args.fits.len() > 1 {
-        return Err(Failure::RowsOfSeveral { fits: args.fits.len() });
+    let begin = Instant::now();
+    // The clock runs while data are read, too.
+    interrupt::limited(begin, args.time_limit, 0).cover(|| execute_within(args))
+}
+
+fn execute_within(args: &LooArgs) -> Result<Outcome> {
+    if (args.rows.is_some() || args.report.is_some()) && args.fits.len() > 1 {
+        let option = if args.rows.is_some() { "--rows" } else { "--report" };
+        return Err(Failure::RowsOfSeveral { option, fits: args.fits.len() });
     }
     let mut fits = Vec::new();
     for path in &args.fits {
@@ -119,7 +146,14 @@ pub(crate) fn execute(args: &LooArgs) -> Result<Outcome> {
                 eprintln!("{} of {} rows", grouped(done as u64), grouped(of as u64));
             }
         };
-        let found = fit.loo(LooRows::of(&model)?, &asked, &mut told)?;
+        interrupt::begin();
+        let rows = LooRows::of(&model)?;
+        let found = fit.loo(rows, &asked, &mut told)?;
+        if let Some(to) = &args.report {
+            let page = fit.with_left_out(rows.glm, &found, args.seed)?.page(LEVEL, "")?;
+            refuse_fit(to)?;
+            write_file(to, page.html().as_bytes())?;
+        }
         entries.push(Entry { path, fit, found });
     }
     entries.sort_by(|a, b| b.found.elpd.value.total_cmp(&a.found.elpd.value));
@@ -127,14 +161,18 @@ pub(crate) fn execute(args: &LooArgs) -> Result<Outcome> {
         flow::to_file(path, |to: &mut dyn Write| csv(to, &entries[0].found))?;
     }
     if args.json {
-        return flow::to_stdout(|to: &mut dyn Write| Ok(write_json(to, &Report::new(&entries))?));
+        let report = Report::new(&entries)?;
+        return flow::to_stdout(|to: &mut dyn Write| Ok(write_json(to, &report)?));
     }
     let mut text = match &entries[..] {
         [entry] => one(entry),
-        several => compared(several),
+        several => compared(several)?,
     };
     if let Some(path) = &args.rows {
         text.push_str(&format!("rows written to {}\n", path.display()));
+    }
+    if let Some(path) = &args.report {
+        text.push_str(&format!("page written to {}\n", path.display()));
     }
     Ok(Outcome::said(text))
 }
@@ -211,8 +249,8 @@ fn one(entry: &Entry) -> String {
 }
 
 /// The difference of each from the first.
-fn difference(first: &Entry, other: &Entry) -> Total {
-    other.found.loo().difference(&first.found.loo())
+fn difference(first: &Entry, other: &Entry) -> Result<Total> {
+    Ok(other.found.loo().difference(&first.found.loo())?)
 }
 
 /// Whether a difference is at most two of its standard errors.
@@ -220,7 +258,7 @@ fn is_open(difference: Total) -> bool {
     difference.value.abs() <= 2.0 * difference.standard_error
 }
 
-fn compared(entries: &[Entry]) -> String {
+fn compared(entries: &[Entry]) -> Result<String> {
     let heading = [
         ("", Side::Left),
         ("elpd_loo", Side::Right),
@@ -234,7 +272,7 @@ fn compared(entries: &[Entry]) -> String {
     columns.bold_heading(style::bold());
     for (i, entry) in entries.iter().enumerate() {
         let [elpd, error] = pair(entry.found.elpd);
-        let apart = difference(&entries[0], entry);
+        let apart = difference(&entries[0], entry)?;
         let [by, by_error] = if i == 0 { ["".to_owned(), "".to_owned()] } else { pair(apart) };
         let word = match i {
             0 => "",
@@ -256,12 +294,13 @@ fn compared(entries: &[Entry]) -> String {
     if entries.iter().any(|entry| kind_of_density(&entry.fit.file) != first) {
         text.push_str(&wrapped("note  ", 6, OTHER_DENSITY));
     }
-    text + &wrapped(
-        "",
-        0,
-        "errors are standard errors over rows, without those of the estimates themselves; a difference of less than two of them does not tell \
-         models apart",
-    )
+    Ok(text
+        + &wrapped(
+            "",
+            0,
+            "errors are standard errors over rows, without those of the estimates themselves; a difference of less than two of them does not tell \
+             models apart",
+        ))
 }
 
 fn name(path: &Path) -> String {
@@ -271,12 +310,13 @@ fn name(path: &Path) -> String {
 fn csv(to: &mut dyn Write, found: &FittedLoo) -> std::result::Result<(), Stop> {
     let mut writer = csv::Writer::from_writer(to);
     let place = |error: csv::Error| std::io::Error::other(error.to_string());
-    let heading = ["row", "elpd", "lower", "upper", "lpd", "pareto_k", "method", "pit"];
+    let heading = ["row", "line", "elpd", "lower", "upper", "lpd", "pareto_k", "method", "pit"];
     writer.write_record(heading).map_err(place)?;
     let some = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
     for (n, (row, pit)) in found.rows.iter().zip(&found.pit).enumerate() {
         let line = [
             (n + 1).to_string(),
+            found.lines.get(n).map_or(String::new(), |line| line.to_string()),
             row.elpd.to_string(),
             some(row.lower),
             some(row.upper),
@@ -311,18 +351,20 @@ struct ModelReport<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn new(entries: &'a [Entry]) -> Self {
-        let model = |(i, entry): (usize, &'a Entry)| ModelReport {
-            fit: name(&entry.path),
-            family: &entry.fit.file.model.family,
-            formula: &entry.fit.file.model.formula,
-            difference: (i > 0).then(|| difference(&entries[0], entry)),
-            loo: &entry.found,
+    fn new(entries: &'a [Entry]) -> Result<Self> {
+        let model = |(i, entry): (usize, &'a Entry)| -> Result<ModelReport<'a>> {
+            Ok(ModelReport {
+                fit: name(&entry.path),
+                family: &entry.fit.file.model.family,
+                formula: &entry.fit.file.model.formula,
+                difference: (i > 0).then(|| difference(&entries[0], entry)).transpose()?,
+                loo: &entry.found,
+            })
         };
-        Self {
+        Ok(Self {
             schema: "provi-loo/1",
             provi: env!("CARGO_PKG_VERSION"),
-            models: entries.iter().enumerate().map(model).collect(),
-        }
+            models: entries.iter().enumerate().map(model).collect::<Result<_>>()?,
+        })
     }
 }

@@ -15,9 +15,11 @@ use super::Outcome;
 use crate::failure::{Failure, Result};
 
 const HELP: &str = "\
-The page is one file without scripts: what was fitted, the certificate in plain
-words, convergence, coefficients, correlations, checks against the data, and
-how to make it again. It is written beside fit.json as report.html. With --exact
+The page is one file that needs no network: a summary, the certificate in plain
+words, effects, coefficients, checks against the data, groups, scales, what was
+not proved, and how to make it again. A script inside sorts tables, chooses
+between views and says what a mark stands for; without it, and on paper,
+everything is shown. It is written beside fit.json as report.html. With --exact
 the data replicated for the checks have coefficients of the posterior itself, as
 `provi sample --exact` draws them, rather than of the fitted Gaussian.
 

@@ -5,7 +5,7 @@ use provi_analysis::show::rows;
 use provi_analysis::show::words::{condition, counted};
 
 use super::wrap::wrapped;
-use super::{certificate, estimates, summary, table};
+use super::{certificate, estimates, robust, summary, table};
 use crate::failure::Result;
 
 /// How much of a fit is shown.
@@ -51,6 +51,9 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         }
         parts.push(table::scales(&rows::scales(fit, level)?, level));
         parts.push(table::contrasts(&rows::contrasts(fit), level)?);
+    }
+    if let Some(found) = &file.robust {
+        parts.push(robust::describe(found, &fit.moments()?[1]));
     }
     parts.push(summary::run(file));
     let condition = condition(&file.model);

@@ -284,6 +284,9 @@ fn fit(words: &mut Words, chance: &mut Chance) -> f64 {
     option(words, chance, 3, "--out", OUTS);
     flag(words, chance, 6, "--force");
     flag(words, chance, 10, "--prior-sensitivity");
+    option(words, chance, 10, "--robust", &["sandwich", "bootstrap", REST, "hc3", ""]);
+    option(words, chance, 20, "--cluster", &["g", "z", REST, "nothing", ""]);
+    option(words, chance, 20, "--refits", &["2", "5", REST, "1", "-1", "4294967296"]);
     flag(words, chance, 4, "--json");
     flag(words, chance, 2, "--quiet");
     limit.parse().unwrap_or(0.0)
@@ -347,6 +350,8 @@ fn loo(words: &mut Words, chance: &mut Chance) {
     flag(words, chance, 6, "--certify");
     option(words, chance, 4, "--seed", COUNTS);
     option(words, chance, 4, "--rows", &["r.csv", REST, "x.fit/fit.json", "no/where.csv"]);
+    option(words, chance, 6, "--report", &["r.html", REST, "x.fit/fit.json", "no/where.html"]);
+    option(words, chance, 6, "--time-limit", &["60", "0.01", REST, "0", "-1", "nan", "inf"]);
     flag(words, chance, 4, "--json");
 }
 

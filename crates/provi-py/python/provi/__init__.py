@@ -34,6 +34,7 @@ from ._compare import Compared, Comparison, compare
 from ._fit import Fit, Variable
 from ._effects import Effects
 from ._loo import Loo
+from ._robust import Robust
 from ._formula import FormulaFit, fit_formula, load
 from ._function import CFunction
 from ._jax import from_jax
@@ -84,6 +85,7 @@ __all__ = [
     "NutsStart",
     "PosteriorMoments",
     "Promise",
+    "Robust",
     "ScaledFit",
     "ScaledModel",
     "SignProbability",

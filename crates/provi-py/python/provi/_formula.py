@@ -7,12 +7,13 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _columns, _provi
+from . import _columns, _data, _provi
 from ._fit import Fit
 from ._certificate import bound_text
 from ._effects import Effects, effects
 from ._model import _options
 from ._progress import Progress, Watcher
+from ._robust import Robust
 from ._table import Table
 
 Words = Union[None, str, float, Sequence[Union[str, float]]]
@@ -103,6 +104,19 @@ class FormulaFit(Fit):
         self, exact: Any, count: int, seed: Optional[int], tv: Optional[float]
     ) -> tuple[np.ndarray, str, Optional[float]]:
         return _provi.exact_of_table(self._core, _columns.source(exact), count, seed, tv)
+
+    def robust(
+        self, data: Any, method: str = "sandwich", *, cluster: Optional[str] = None, refits: int = 200
+    ) -> Robust:
+        """The spread of the estimate over data sets, for a model that may be wrong: not the posterior's, and covered by no certificate.
+
+        data: the data of the fit.
+        method: ``"sandwich"``, H⁻¹JH⁻¹ at the estimate (HC0); or ``"bootstrap"``, by refits with random weights from the fit's seed.
+        cluster: a column; rows with the same value belong together.
+        refits: of the bootstrap.
+        """
+        count = _data.whole(refits, "refits")
+        return Robust(*_provi.robust_of_table(self._core, _columns.source(data), method, cluster, count))
 
     def _left_out(self, data: Any, asked: dict[str, Any]) -> tuple[str, list[str]]:
         return _provi.loo_of_table(self._core, _columns.source(data), asked)

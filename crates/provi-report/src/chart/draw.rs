@@ -177,6 +177,15 @@ fn draw_layer(scene: &mut Scene, layer: &Layer, places: &Places) {
                 }
             }
         }
+        Layer::Cloud { points, titles, look, .. } if titles.len() == points.len() => {
+            for (&point, title) in points.iter().zip(titles) {
+                let (x, y) = places.of(point);
+                if frame.holds((x, y)) {
+                    let shape = Shape::Circle { x, y, radius: 2.4 };
+                    scene.push(Mark::filled(shape, look.ink.at(0.5)).titled(title.clone()));
+                }
+            }
+        }
         Layer::Cloud { points, look, .. } => {
             let points: Vec<_> = points.iter().map(|&p| places.of(p)).filter(|&p| frame.holds(p)).collect();
             if !points.is_empty() {
@@ -186,7 +195,7 @@ fn draw_layer(scene: &mut Scene, layer: &Layer, places: &Places) {
         Layer::Bars { bars, look, .. } => {
             for bar in bars {
                 let (left, right) = (places.x.place(bar.low), places.x.place(bar.high));
-                let (top, bottom) = (places.y.place(bar.height), places.y.place(0.0));
+                let (top, bottom) = (places.y.place(bar.height), places.y.place(bar.base));
                 if [left, right, top, bottom].iter().all(|v| v.is_finite()) {
                     let (left, right) = (frame.clamp_x(left), frame.clamp_x(right));
                     let (top, bottom) = (frame.clamp_y(top.min(bottom)), frame.clamp_y(bottom.max(top)));
@@ -239,6 +248,15 @@ fn draw_layer(scene: &mut Scene, layer: &Layer, places: &Places) {
         Layer::Diagonal { look, .. } => {
             let (low, high) = places.x.range();
             guide(scene, look, places, [(low, low), (high, high)]);
+        }
+        Layer::Hover { points } => {
+            for (point, title) in points {
+                let (x, y) = places.of(*point);
+                if frame.holds((x, y)) {
+                    let shape = Shape::Circle { x, y, radius: 5.0 };
+                    scene.push(Mark::filled(shape, Ink::Text.at(0.0)).titled(title.clone()));
+                }
+            }
         }
         Layer::Note { at, text } => {
             let (x, y) = places.of(*at);

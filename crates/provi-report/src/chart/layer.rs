@@ -16,14 +16,16 @@ pub struct Point {
     pub title: String,
 }
 
-/// A bar of a histogram, from 0 to `height`.
+/// A bar of a histogram, from `base` to `height`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bar {
     /// Left edge.
     pub low: f64,
     /// Right edge.
     pub high: f64,
-    /// The height.
+    /// Where it begins: usually 0.
+    pub base: f64,
+    /// Where it ends.
     pub height: f64,
     /// Hover text.
     pub title: String,
@@ -72,16 +74,63 @@ impl Look {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Layer {
-    Line { points: Vec<(f64, f64)>, closed: bool, look: Look, name: String },
-    Band { edges: Vec<(f64, f64, f64)>, look: Look, name: String },
-    Points { points: Vec<Point>, look: Look, name: String },
-    Cloud { points: Vec<(f64, f64)>, look: Look, name: String },
-    Bars { bars: Vec<Bar>, look: Look, name: String },
-    Spans { spans: Vec<Span>, thickness: f64, opacity: f64, look: Look, name: String },
-    Rule { at: f64, upright: bool, name: String },
-    Slope { through: (f64, f64), power: f64, name: String },
-    Diagonal { look: Look, name: String },
-    Note { at: (f64, f64), text: String },
+    Line {
+        points: Vec<(f64, f64)>,
+        closed: bool,
+        look: Look,
+        name: String,
+    },
+    Band {
+        edges: Vec<(f64, f64, f64)>,
+        look: Look,
+        name: String,
+    },
+    Points {
+        points: Vec<Point>,
+        look: Look,
+        name: String,
+    },
+    /// With hover texts, one for each point; or without any.
+    Cloud {
+        points: Vec<(f64, f64)>,
+        titles: Vec<String>,
+        look: Look,
+        name: String,
+    },
+    Bars {
+        bars: Vec<Bar>,
+        look: Look,
+        name: String,
+    },
+    Spans {
+        spans: Vec<Span>,
+        thickness: f64,
+        opacity: f64,
+        look: Look,
+        name: String,
+    },
+    Rule {
+        at: f64,
+        upright: bool,
+        name: String,
+    },
+    Slope {
+        through: (f64, f64),
+        power: f64,
+        name: String,
+    },
+    Diagonal {
+        look: Look,
+        name: String,
+    },
+    Note {
+        at: (f64, f64),
+        text: String,
+    },
+    /// Places that are not seen but say something under the pointer.
+    Hover {
+        points: Vec<((f64, f64), String)>,
+    },
 }
 
 impl Layer {
@@ -99,11 +148,13 @@ impl Layer {
                     [(p.x, p.y), (p.x, low), (p.x, high)]
                 })
                 .collect(),
-            Self::Bars { bars, .. } => bars.iter().flat_map(|b| [(b.low, 0.0), (b.high, b.height)]).collect(),
+            Self::Bars { bars, .. } => {
+                bars.iter().flat_map(|b| [(b.low, b.base), (b.high, b.height)]).collect()
+            }
             Self::Spans { spans, .. } => spans.iter().flat_map(|s| [(s.low, s.y), (s.high, s.y)]).collect(),
             Self::Rule { at, upright: true, .. } => vec![(*at, f64::NAN)],
             Self::Rule { at, upright: false, .. } => vec![(f64::NAN, *at)],
-            Self::Slope { .. } | Self::Diagonal { .. } | Self::Note { .. } => Vec::new(),
+            Self::Slope { .. } | Self::Diagonal { .. } | Self::Note { .. } | Self::Hover { .. } => Vec::new(),
         }
     }
 
@@ -118,7 +169,7 @@ impl Layer {
             | Self::Rule { name, .. }
             | Self::Slope { name, .. }
             | Self::Diagonal { name, .. } => name,
-            Self::Note { .. } => "",
+            Self::Note { .. } | Self::Hover { .. } => "",
         }
     }
 }

@@ -66,6 +66,6 @@ fn sample(scene: &mut Scene, layer: &Layer, x: f64, y: f64) {
         }
         Layer::Cloud { look, .. } => scene.push(marker(look, x + SAMPLE / 2.0, y, 3.0)),
         Layer::Rule { .. } | Layer::Slope { .. } => scene.push(line(&Look::guide(), 1.5)),
-        Layer::Note { .. } => {}
+        Layer::Note { .. } | Layer::Hover { .. } => {}
     }
 }

@@ -7,11 +7,22 @@ use crate::ink::Ink;
 use crate::scene::{Mark, Scene, Shape, Stroke};
 use crate::svg::Form;
 
+/// A drawing wider than this is large.
+const LARGE: f64 = 400.0;
+/// What an interactive page may do: use its own style and script, and reach nothing.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// The script. It has neither < nor &, so that the page stays XML.
+const SCRIPT: &str = include_str!("script.js");
+
 pub(super) fn write(page: &Page) -> String {
     let mut out = String::with_capacity(64 * 1024);
     out.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    if page.interactive {
+        out.push_str(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n"));
+    }
     // An empty icon, so that no browser asks a server for one.
     out.push_str("<link rel=\"icon\" href=\"data:,\">\n");
     out.push_str(&format!("<title>{}</title>\n", escaped(&page.title)));
@@ -35,7 +46,11 @@ pub(super) fn write(page: &Page) -> String {
     if !page.footer.is_empty() {
         out.push_str(&format!("<footer>{}</footer>\n", escaped(&page.footer)));
     }
-    out.push_str("</main>\n</body>\n</html>\n");
+    out.push_str("</main>\n");
+    if page.interactive {
+        out.push_str(&format!("<script>\n{SCRIPT}</script>\n"));
+    }
+    out.push_str("</body>\n</html>\n");
     out
 }
 
@@ -80,7 +95,12 @@ fn block(out: &mut String, block: &Block) {
         }
         Block::Table(rows) => table(out, rows),
         Block::Figure { scenes, key, caption } => {
-            let class = if scenes.len() > 1 { " class=\"several\"" } else { "" };
+            // Large drawings need more room than small ones.
+            let class = match scenes.iter().map(|scene| scene.width).fold(0.0, f64::max) {
+                _ if scenes.len() < 2 => "",
+                width if width > LARGE => " class=\"several large\"",
+                _ => " class=\"several\"",
+            };
             let drawings: Vec<String> = scenes.iter().map(|s| s.to_svg(Form::Inline)).collect();
             let key = key.as_ref().map(|key| key.to_svg(Form::Inline)).unwrap_or_default();
             out.push_str(&format!("<figure>\n{key}<div{class}>\n{}\n</div>\n", drawings.join("\n")));
@@ -91,6 +111,16 @@ fn block(out: &mut String, block: &Block) {
         }
         Block::Code(text) => {
             out.push_str(&format!("<pre tabindex=\"0\"><code>{}</code></pre>\n", escaped(text)));
+        }
+        Block::Choice(options) => {
+            out.push_str("<div class=\"choice\">\n");
+            for (label, blocks) in options {
+                let label = escaped(label);
+                out.push_str(&format!("<div class=\"option\" data-label=\"{label}\">\n<h3>{label}</h3>\n"));
+                blocks.iter().for_each(|piece| self::block(out, piece));
+                out.push_str("</div>\n");
+            }
+            out.push_str("</div>\n");
         }
     }
 }

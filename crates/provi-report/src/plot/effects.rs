@@ -55,6 +55,7 @@ fn over_numbers(effects: &EffectChart, label: &str, (width, height): (f64, f64))
         let name = if series.name.is_empty() { "mean" } else { &series.name };
         let interval = if series.name.is_empty() { effects.interval.as_str() } else { "" };
         chart = chart.series(i).band(interval, &band).series(i).line(name, &line).solid();
+        chart = chart.hover(points.iter().map(|p| ((p.x, p.y), hover(effects, series, p))).collect());
         if points.len() == 1 {
             let all = points.iter().map(|p| Point {
                 x: p.x,
@@ -130,7 +131,9 @@ mod tests {
         let drawn = charts(&[curve.clone(), levels]);
         let svg = |chart: &Chart| chart.scene().to_svg(Form::Inline);
         assert_eq!(drawn.len(), 2);
-        assert!(!svg(&drawn[0]).contains("<circle") && svg(&drawn[1]).contains("Basel"));
+        // A curve has no marks, but says its values under the pointer.
+        assert_eq!(svg(&drawn[0]).matches("fill-opacity=\"0\"><title>age ").count(), 5);
+        assert!(svg(&drawn[0]).matches("<circle").count() == 5 && svg(&drawn[1]).contains("Basel"));
         assert_eq!(svg(&drawn[1]).matches("<circle").count(), 2);
         assert!(charts(&[of("none", vec![point(f64::NAN, "", f64::NAN)])]).is_empty());
         let alone = charts(&[curve]);

@@ -84,7 +84,7 @@ fn hover(c: &Coefficient) -> String {
 }
 
 fn label(page: &FitPage, shown: usize) -> String {
-    let which = match page.coefficients.len() {
+    let which = match page.of_population().len() {
         all if all > shown => format!("the {shown} clearest of {all} coefficients"),
         all => format!("{all} coefficients"),
     };

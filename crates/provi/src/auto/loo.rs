@@ -33,6 +33,7 @@ pub use draws::{Smoothed, WAIC_BELIEVED, Waic};
 pub use refit::{Refits, refits, refits_of_mixture, whole, work};
 
 use crate::base::draws::{Draws, Purpose, Seed};
+use crate::base::error::{Error, Result};
 
 /// One row, left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +56,8 @@ pub struct LeftOut {
     pub pareto_k: Option<f64>,
     /// Whether the row was left out by a refit, rather than by importance ratios.
     pub refitted: bool,
+    /// Whether that refit converged, at every value of the scales; true for importance ratios.
+    pub converged: bool,
 }
 
 /// A sum over rows with its standard error √(N·Var), as if rows were drawn independently; the variance has the divisor N.
@@ -119,10 +122,20 @@ impl Loo {
         self.rows.iter().filter(doubtful).count()
     }
 
+    /// Rows whose refit did not converge: their elpd is that of a Gaussian that is not the best one.
+    pub fn unconverged(&self) -> usize {
+        self.rows.iter().filter(|row| !row.converged).count()
+    }
+
     /// elpd of this model minus that of another, of the same rows in the same order; its standard error is that of the sum of the differences.
-    pub fn difference(&self, other: &Self) -> Total {
+    /// Refused if there are not as many rows.
+    pub fn difference(&self, other: &Self) -> Result<Total> {
+        let (found, expected) = (other.rows.len(), self.rows.len());
+        if found != expected {
+            return Err(Error::Shape { what: "rows of the other model", found, expected });
+        }
         let pairs = self.rows.iter().zip(&other.rows);
-        Total::of(&pairs.map(|(a, b)| a.elpd - b.elpd).collect::<Vec<_>>())
+        Ok(Total::of(&pairs.map(|(a, b)| a.elpd - b.elpd).collect::<Vec<_>>()))
     }
 
     /// A value of the predictive distribution function for each row: about uniform if the model is right. Between P(new < y_i) and P(new ≤ y_i),

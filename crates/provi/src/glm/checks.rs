@@ -7,8 +7,11 @@
 //! data and replicates are cut. That estimate needs censoring that does not depend on the predictors.
 
 mod kaplan_meier;
+mod pit;
 
-use crate::base::draws::Seed;
+pub use pit::{BandPoint, NormalQuantiles, Pit};
+
+use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Matrix;
 use crate::glm::predict::{Rows, predict, responses_at, responses_with_noise};
@@ -21,6 +24,8 @@ const MOST_ROWS: usize = 2000;
 const CALIBRATION_BINS: usize = 10;
 /// Most bins of a histogram.
 const HISTOGRAM_BINS: usize = 24;
+/// Draws behind the predictive distribution functions, at most.
+const PIT_DRAWS: usize = 100;
 
 /// The data compared with responses replicated under q.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,6 +43,9 @@ pub struct Checks {
     pub residuals: Vec<(f64, f64)>,
     /// Summaries of the data, compared with those of replicated data.
     pub statistics: Vec<Statistic>,
+    /// Where each response lies in its predictive distribution. Empty for binary responses without trials, which calibration is for.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub pit: Pit,
 }
 
 /// A bin of a histogram.
@@ -118,8 +126,8 @@ impl Checks {
 
     fn made(model: &Glm, q: &impl NormalLaw, points: &Matrix, noise: &[f64], seed: Seed) -> Result<Self> {
         let all = model.design().rows();
-        let count = all.min(MOST_ROWS);
-        let chosen: Vec<usize> = (0..count).map(|i| i * all / count).collect();
+        let chosen = Self::rows_of(all);
+        let count = chosen.len();
         let take = |values: &[f64]| -> Vec<f64> { chosen.iter().map(|&n| values[n]).collect() };
         let design = model.design().select(&chosen)?;
         let (offsets, trials) = (model.rows.given_offsets().map(take), model.rows.trials().map(take));
@@ -172,6 +180,10 @@ impl Checks {
                 false => (mean, (seen[n] - mean) / sd),
             }
         };
+        let pit = match binary {
+            true => Pit::default(),
+            false => Pit::new(cumulative(model, &chosen, points, noise, seed)?, false),
+        };
         let whole = match family {
             Family::Gaussian { .. } | Family::Gamma { .. } | Family::Exponential => false,
             _ => !is_time,
@@ -186,8 +198,65 @@ impl Checks {
             } else {
                 statistics(&seen, &replicates, whole, binary)
             },
+            pit,
         })
     }
+
+    /// The rows that are used of so many: all, or evenly spaced ones.
+    pub fn rows_of(all: usize) -> Vec<usize> {
+        let count = all.min(MOST_ROWS);
+        (0..count).map(|i| i * all / count).collect()
+    }
+
+    /// The same with rows that were predicted without themselves: `below` and `up_to` are P(new < y) and P(new ≤ y) of every row of the
+    /// model. Calibration of binary responses and the distribution of all others are then those of these predictions.
+    pub fn with_left_out(mut self, model: &Glm, left_out: &[[f64; 2]], seed: Seed) -> Result<Self> {
+        let all = model.design().rows();
+        if left_out.len() != all {
+            return Err(Error::Shape { what: "rows left out", found: left_out.len(), expected: all });
+        }
+        let chosen = Self::rows_of(all);
+        if model.family().has_probabilities() && model.rows.trials().is_none() {
+            let seen: Vec<f64> = chosen.iter().map(|&n| model.rows.observed(n)).collect();
+            // P(new = 0) lies below a 1, and is all that there is up to a 0.
+            let failure = |(&n, &y): (&usize, &f64)| left_out[n][usize::from(y < 0.5)];
+            let predicted: Vec<f64> = chosen.iter().zip(&seen).map(|at| 1.0 - failure(at)).collect();
+            self.calibration = calibration(&predicted, &seen, |_| 1.0);
+        }
+        self.pit = Pit::new(randomised(chosen.iter().map(|&n| left_out[n]), seed), true);
+        Ok(self)
+    }
+}
+
+/// Values between P(new < y) and P(new ≤ y), by uniforms that depend on the seed.
+fn randomised(ends: impl Iterator<Item = [f64; 2]>, seed: Seed) -> Vec<f64> {
+    let stream = Draws::new(seed, Purpose::Response);
+    let at =
+        |(i, [below, up_to]): (usize, [f64; 2])| below + (up_to - below) * stream.uniform(i as u64, u32::MAX);
+    ends.enumerate().map(at).collect()
+}
+
+/// A value of the predictive distribution function of each row, averaged over draws.
+fn cumulative(model: &Glm, chosen: &[usize], points: &Matrix, noise: &[f64], seed: Seed) -> Result<Vec<f64>> {
+    let count = points.rows().min(PIT_DRAWS);
+    let entries = &points.entries()[..count * points.columns()];
+    let mut predictors = vec![0.0; count];
+    let mut ends = Vec::with_capacity(chosen.len());
+    for &row in chosen {
+        model.rows.predictors(row..row + 1, entries, &mut predictors);
+        let law = model.rows.likelihood_of(row);
+        let mut sums = [0.0; 2];
+        for (k, &s) in predictors.iter().enumerate() {
+            let (law, shift) = match noise.get(k) {
+                Some(&sd) => law.with_noise(sd)?,
+                None => (law, 0.0),
+            };
+            let found = law.cumulative(s + shift);
+            sums = [sums[0] + found[0], sums[1] + found[1]];
+        }
+        ends.push(sums.map(|sum| sum / count as f64));
+    }
+    Ok(randomised(ends.into_iter(), seed))
 }
 
 /// Bins over the range of the data; for whole numbers the edges lie between them.
@@ -339,6 +408,8 @@ mod tests {
 
     #[test]
     fn data_of_the_model_pass_its_checks() {
+        // Of ten bands of 95 %, four or more are left with a probability of 0.001.
+        let mut left = 0;
         for family in [
             Family::Gaussian { noise_sd: 0.7 },
             Family::Bernoulli,
@@ -364,7 +435,10 @@ mod tests {
             assert!(checks.histogram.is_empty() || (total - ROWS as f64).abs() < 0.5);
             let squares: f64 = checks.residuals.iter().map(|r| r.1 * r.1).sum::<f64>() / ROWS as f64;
             assert!(checks.residuals.is_empty() || (0.7..1.4).contains(&squares), "{squares}");
+            left += usize::from(checks.pit.outside() > 0);
+            assert_eq!(checks.pit.values.len(), if checks.histogram.is_empty() { 0 } else { ROWS });
         }
+        assert!(left < 4, "{left}");
     }
 
     #[test]
@@ -384,6 +458,32 @@ mod tests {
         assert!(sd.observed > sd.replicated[2]);
         let zeros = checks.statistics.iter().find(|s| s.name == "share of zeros").unwrap();
         assert!(zeros.observed > zeros.replicated[2]);
+        assert!(checks.pit.outside() > 5, "{}", checks.pit.outside());
+    }
+
+    /// Predicted without themselves, labels have the probabilities that the refits found, and the values are theirs.
+    #[test]
+    fn rows_left_out_take_the_place_of_posterior_predictions() {
+        let (model, q) = fitted(Family::Bernoulli);
+        let checks = Checks::new(&model, &q, Seed(1)).unwrap();
+        let rows: Vec<usize> = (0..ROWS).collect();
+        let found = crate::auto::loo::refits(&model, &q, &rows, &Default::default(), &mut |_| ()).unwrap();
+        let ends: Vec<[f64; 2]> = found.iter().map(|row| [row.below, row.up_to]).collect();
+        let mut left = checks.clone().with_left_out(&model, &ends, Seed(1)).unwrap();
+        assert!(left.pit.left_out && left.pit.outside() == 0 && left.pit.values.len() == ROWS);
+        for (a, b) in left.calibration.iter().zip(&checks.calibration) {
+            assert!((a.predicted - b.predicted).abs() < 0.02, "{a:?} {b:?}");
+        }
+        assert!(left.calibration != checks.calibration);
+        // Exchanged probabilities of 0 and 1 would be seen.
+        let turn = |[below, up_to]: &[f64; 2]| match *below > 0.0 {
+            true => [1.0 - below, 1.0],
+            false => [0.0, 1.0 - up_to],
+        };
+        let turned: Vec<[f64; 2]> = ends.iter().map(turn).collect();
+        left = left.with_left_out(&model, &turned, Seed(1)).unwrap();
+        assert!(left.calibration.iter().any(|b| !(b.interval.0..=b.interval.1).contains(&b.predicted)));
+        assert!(checks.with_left_out(&model, &ends[1..], Seed(1)).is_err());
     }
 
     #[test]

@@ -25,6 +25,8 @@ const INTERVALS: [usize; 2] = [32, 1 << 14];
 const NARROW: f64 = 1e-10;
 /// A normal variable beyond this many standard deviations contributes nothing in double precision.
 const REACH: f64 = 8.5;
+/// A number this near to a whole one, relative to its size, is one that was divided and multiplied again.
+const WHOLE: f64 = 1e-9;
 
 /// The likelihood of one row as a function of its predictor.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +155,8 @@ impl RowLikelihood {
     }
 
     /// P(new < y) and P(new ≤ y) at a known predictor; the same number for a response with a density. A time that was censored stands for
-    /// all later ones, an interval for all times in it, and all are beyond the row's entry. A weight changes nothing.
+    /// all later ones, an interval for all times in it, and all are beyond the row's entry. A weight changes nothing, unless it turns a rate into a
+    /// count ([`RowLikelihood::whole_count`]).
     pub(crate) fn cumulative(&self, s: f64) -> [f64; 2] {
         let mean = response(self.family, s);
         match self.family {
@@ -176,14 +179,25 @@ impl RowLikelihood {
                 let k = (self.response * self.trials).round();
                 [binomial_up_to(k - 1.0, self.trials, mean), binomial_up_to(k, self.trials, mean)]
             }
-            Family::Poisson => [self.response, self.response + 1.0].map(|shape| match shape > 0.0 {
-                true => special::gamma_upper(shape, mean),
-                false => 0.0,
-            }),
+            Family::Poisson => {
+                let (k, mean) = self.whole_count(mean);
+                [k, k + 1.0].map(|shape| if shape > 0.0 { special::gamma_upper(shape, mean) } else { 0.0 })
+            }
             Family::Gamma { .. } | Family::Exponential => {
                 let shape = self.family.gamma_shape().unwrap_or(1.0);
                 [1.0 - special::gamma_upper(shape, shape * self.response / mean); 2]
             }
+        }
+    }
+
+    /// The count of a Poisson row and its mean. A rate y whose weight w is its exposure stands for the count wy, of mean wμ: p(y|s)ʷ is that
+    /// of wy up to a factor without s. It is taken for one where y is not whole and wy is.
+    fn whole_count(&self, mean: f64) -> (f64, f64) {
+        let count = self.response * self.weight;
+        let is_whole = |x: f64| (x - x.round()).abs() <= WHOLE * (1.0 + x.abs());
+        match !is_whole(self.response) && is_whole(count) {
+            true => (count.round(), self.weight * mean),
+            false => (self.response, mean),
         }
     }
 
@@ -397,6 +411,19 @@ mod tests {
             let slope = (up_to(1.5 + 1e-4) - up_to(1.5 - 1e-4)) / 2e-4;
             assert!((slope.ln() - law(family, 1.5, 1.0).log_predictive(0.2, 0.6)).abs() < 1e-6, "{family:?}");
         }
+    }
+
+    /// A rate of 2.5 with an exposure of 2 is a count of 5; a whole count with a weight stays a count.
+    #[test]
+    fn a_rate_with_its_exposure_as_weight_is_a_count() {
+        let rows = Rows::poisson_rates(Design::dense(1, 1, &[1.0]).unwrap(), &[2.5]).unwrap();
+        let rate = rows.with_weights(&[2.0]).unwrap().likelihood_of(0).mean_cumulative(0.4, 0.3);
+        let count = law(Family::Poisson, 5.0, 1.0).mean_cumulative(0.4 + 2f64.ln(), 0.3);
+        assert!((0..2).all(|i| (rate[i] - count[i]).abs() < 1e-12) && rate[1] - rate[0] > 0.05);
+        assert_eq!(
+            law(Family::Poisson, 5.0, 2.0).cumulative(0.4),
+            law(Family::Poisson, 5.0, 1.0).cumulative(0.4)
+        );
     }
 
     /// Neither large counts nor extreme predictors take long or end in nothing.

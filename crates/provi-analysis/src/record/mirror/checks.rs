@@ -14,6 +14,26 @@ pub(in crate::record) struct ChecksKeys {
     /// Fitted mean and Pearson residual.
     residuals: Vec<(f64, f64)>,
     statistics: Vec<StatisticKeys>,
+    /// Where each response lies in its predictive distribution. Absent in older files.
+    #[serde(default)]
+    pit: PitKeys,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct PitKeys {
+    values: Vec<f64>,
+    left_out: bool,
+    level: f64,
+    band: Vec<BandKeys>,
+    bins: Vec<BinKeys>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BandKeys {
+    at: f64,
+    share: f64,
+    low: f64,
+    high: f64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,12 +64,15 @@ impl Mirror for ChecksKeys {
     type Of = Checks;
 
     fn of(value: &Checks) -> Result<Self, String> {
-        let histogram = value.histogram.iter().map(|bin| BinKeys {
+        let bin = |bin: &provi::checks::Bin| BinKeys {
             low: bin.low,
             high: bin.high,
             observed: bin.observed,
             replicated: bin.replicated,
-        });
+        };
+        let histogram = value.histogram.iter().map(bin);
+        let band =
+            value.pit.band.iter().map(|p| BandKeys { at: p.at, share: p.share, low: p.low, high: p.high });
         let calibration = value.calibration.iter().map(|bin| CalibrationKeys {
             predicted: bin.predicted,
             observed: bin.observed,
@@ -67,6 +90,13 @@ impl Mirror for ChecksKeys {
             calibration: calibration.collect(),
             residuals: value.residuals.clone(),
             statistics: statistics.collect(),
+            pit: PitKeys {
+                values: value.pit.values.clone(),
+                left_out: value.pit.left_out,
+                level: value.pit.level,
+                band: band.collect(),
+                bins: value.pit.bins.iter().map(bin).collect(),
+            },
         })
     }
 }

@@ -8,7 +8,7 @@ use provi_analysis::run::sampled::Sampled;
 use provi_analysis::show::rows::LEVEL;
 use provi_ffi::Include;
 
-use super::{Job, finish, keep, refuse_without_folder};
+use super::{Asides, Job, finish, keep, refuse_without_folder};
 use crate::command::Ending;
 use crate::command::library;
 use crate::failure::{Failure, Result};
@@ -48,5 +48,5 @@ pub(super) fn execute(job: &Job, begin: Instant) -> Result<Ending> {
         }
         lost => kept.and(lost),
     };
-    finish(args, &options, &fit, store.as_ref(), kept, None)
+    finish(args, &options, &fit, store.as_ref(), kept, Asides::default())
 }

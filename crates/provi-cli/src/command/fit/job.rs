@@ -173,6 +173,7 @@ fn refuse_table_options(args: &FitArgs) -> Result<()> {
         (Some(_), _) => Some("a table".to_owned()),
         (_, Some(_)) => Some("a formula".to_owned()),
         _ if args.prior_sensitivity => Some("--prior-sensitivity".to_owned()),
+        _ if args.robust.is_some() => Some("--robust".to_owned()),
         _ => args.model.difference(&ModelOptions::default()).map(|(key, ..)| format!("--{key}")),
     };
     option.map_or(Ok(()), |option| Err(Failure::OfTable { option }))

@@ -133,6 +133,7 @@ fn smoothed(model: &Glm, row: usize, points: &Matrix, noise: Option<&[f64]>) -> 
         up_to: up_to.clamp(0.0, 1.0),
         pareto_k,
         refitted: false,
+        converged: true,
     };
     Ok((found, variance))
 }

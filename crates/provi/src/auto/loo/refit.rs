@@ -90,6 +90,7 @@ pub fn refits(
                 up_to,
                 pareto_k: None,
                 refitted: true,
+                converged: true,
             });
         }
         let found = solved(model, q, row)?;
@@ -106,7 +107,8 @@ pub fn refits(
         };
         let [lower, upper] = bounds(how.evidence, proved);
         let (elpd, [below, up_to]) = found.predicted(model, row)?;
-        Ok(LeftOut { elpd, lpd, lower, upper, below, up_to, pareto_k: None, refitted: true })
+        let converged = found.converged;
+        Ok(LeftOut { elpd, lpd, lower, upper, below, up_to, pareto_k: None, refitted: true, converged })
     };
     each(model, rows, 1, one, progress)
 }
@@ -138,12 +140,17 @@ pub fn refits_of_mixture(
     }
     let one = |row: usize| -> Result<LeftOut> {
         let (mut with, mut without, mut cumulative) = (Vec::new(), Vec::new(), Vec::new());
+        let mut converged = true;
         for node in &nodes {
             let law = node.model.rows.likelihood_of(row);
             let lpd = law.log_predictive(node.means[row], node.variances[row].sqrt());
             let (elpd, up_to) = match law.is_void() {
                 true => (0.0, law.mean_cumulative(node.means[row], node.variances[row].sqrt())),
-                false => solved(&node.model, &node.q, row)?.predicted(&node.model, row)?,
+                false => {
+                    let found = solved(&node.model, &node.q, row)?;
+                    converged &= found.converged;
+                    found.predicted(&node.model, row)?
+                }
             };
             with.push(node.log_weight + lpd);
             without.push(node.log_weight - elpd);
@@ -162,6 +169,7 @@ pub fn refits_of_mixture(
             up_to: mean(1),
             pareto_k: None,
             refitted: true,
+            converged,
         })
     };
     each(model, rows, nodes.len(), one, progress)
@@ -213,6 +221,8 @@ struct Solved {
     q: Gaussian<Triangular>,
     /// A proved lower bound of its log evidence: the ELBO.
     evidence_lower: Option<f64>,
+    /// Whether it is the best one, as far as the arithmetic allows.
+    converged: bool,
 }
 
 /// The best Gaussian of a model with all its rows, found from q: that of a fit, which may have another one, of a small family or
@@ -238,7 +248,8 @@ fn solved(model: &Glm, q: &Gaussian<Triangular>, row: usize) -> Result<Solved> {
     let found = best(&without, q)?;
     let lower = -found.neg_elbo - found.neg_elbo_error;
     let evidence_lower = (found.neg_elbo_proved && lower.is_finite()).then_some(lower);
-    Ok(Solved { model: without, q: found.gaussian, evidence_lower })
+    let converged = matches!(found.stop, Stop::Reached | Stop::Stalled);
+    Ok(Solved { model: without, q: found.gaussian, evidence_lower, converged })
 }
 
 impl Solved {

@@ -219,10 +219,14 @@ fn differences_have_the_error_of_paired_rows() {
         up_to: 0.6,
         pareto_k: Some(0.9),
         refitted: false,
+        converged: elpd > -3.0,
     };
     let of = |values: [f64; 3]| Loo { rows: values.map(left).to_vec() };
     let (a, b) = (of([-1.0, -2.0, -4.0]), of([-1.5, -2.5, -4.5]));
-    let difference = a.difference(&b);
+    let difference = a.difference(&b).unwrap();
+    // Rows that are not there are not left out silently.
+    assert!(a.difference(&Loo { rows: b.rows[..2].to_vec() }).is_err());
+    assert_eq!(a.unconverged(), 1);
     assert!((difference.value - 1.5).abs() < 1e-12 && difference.standard_error < 1e-12);
     // √(N·Var) with the divisor N.
     assert!((a.elpd().standard_error - (3.0f64 * (14.0 / 9.0)).sqrt()).abs() < 1e-12);
