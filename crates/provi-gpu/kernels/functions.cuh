@@ -21,17 +21,32 @@ DEV u64 bits(double x) { return (u64)__double_as_longlong(x); }
 DEV double number(u64 b) { return __longlong_as_double((i64)b); }
 DEV double power_of_two(i64 n) { return number((u64)(n + 1023) << 52); }
 
+// Constants of the exponential, in the card's constant memory: an instruction reads them from there, and they take no registers.
+__constant__ double EXP[] = {LOG2_E,
+                             -LN_2_HIGH,
+                             -LN_2_LOW,
+                             2.510038549551032e-8,
+                             2.7557268459997064e-6,
+                             0.00019841269863053618,
+                             0.008333333333330062,
+                             0.16666666666666669,
+                             2.7620088445409746e-7,
+                             2.4801521295954376e-5,
+                             0.0013888888917213717,
+                             0.04166666666662413,
+                             0.5000000000000001};
+
 // e^r − 1 for |r| ≤ ln 2/2: even and odd powers apart, two short chains.
 DEV double expm1_reduced(double r) {
     double square = r * r;
-    double odd = fma(2.510038549551032e-8, square, 2.7557268459997064e-6);
-    odd = fma(odd, square, 0.00019841269863053618);
-    odd = fma(odd, square, 0.008333333333330062);
-    odd = fma(odd, square, 0.16666666666666669);
-    double even = fma(2.7620088445409746e-7, square, 2.4801521295954376e-5);
-    even = fma(even, square, 0.0013888888917213717);
-    even = fma(even, square, 0.04166666666662413);
-    even = fma(even, square, 0.5000000000000001);
+    double odd = fma(square, EXP[3], EXP[4]);
+    odd = fma(odd, square, EXP[5]);
+    odd = fma(odd, square, EXP[6]);
+    odd = fma(odd, square, EXP[7]);
+    double even = fma(square, EXP[8], EXP[9]);
+    even = fma(even, square, EXP[10]);
+    even = fma(even, square, EXP[11]);
+    even = fma(even, square, EXP[12]);
     return fma(square, fma(odd, r, even), r);
 }
 
@@ -43,9 +58,9 @@ DEV double exp_negative(double t) {
     high = far ? 0x40862000u : high;
     low = far ? 0u : low;
     double x = __hiloint2double((int)(high | 0x80000000u), (int)low);
-    double shifted = fma(x, LOG2_E, ROUND);
+    double shifted = fma(x, EXP[0], ROUND);
     double n = shifted - ROUND;
-    double r = fma(n, -LN_2_LOW, fma(n, -LN_2_HIGH, x));
+    double r = fma(n, EXP[2], fma(n, EXP[1], x));
     double y = 1.0 + expm1_reduced(r);
     // y is in [√½, √2) and the result normal, so the exponent can be moved as an integer.
     return __hiloint2double(__double2hiint(y) + (__double2loint(shifted) << 20), __double2loint(y));
@@ -55,9 +70,9 @@ DEV double exp_negative(double t) {
 DEV double exp_one(double x) {
     x = x < -746.0 ? -746.0 : x;
     x = x > 710.0 ? 710.0 : x;
-    double shifted = fma(x, LOG2_E, ROUND);
+    double shifted = fma(x, EXP[0], ROUND);
     double n = shifted - ROUND;
-    double y = 1.0 + expm1_reduced(fma(n, -LN_2_LOW, fma(n, -LN_2_HIGH, x)));
+    double y = 1.0 + expm1_reduced(fma(n, EXP[2], fma(n, EXP[1], x)));
     i64 power = (i64)(bits(shifted) - bits(ROUND));
     i64 half = power >> 1;
     return y * power_of_two(half) * power_of_two(power - half);
@@ -65,9 +80,9 @@ DEV double exp_one(double x) {
 
 // e^x − 1 for −1 ≤ x ≤ 41, with e^x = 2ⁿ(1 + m): 2ⁿm + (2ⁿ − 1).
 DEV double expm1_one(double x) {
-    double shifted = fma(x, LOG2_E, ROUND);
+    double shifted = fma(x, EXP[0], ROUND);
     double n = shifted - ROUND;
-    double m = expm1_reduced(fma(n, -LN_2_LOW, fma(n, -LN_2_HIGH, x)));
+    double m = expm1_reduced(fma(n, EXP[2], fma(n, EXP[1], x)));
     double power = power_of_two((i64)(bits(shifted) - bits(ROUND)));
     return fma(power, m, power - 1.0);
 }

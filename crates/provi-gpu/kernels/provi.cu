@@ -90,20 +90,18 @@ DEV double *sums_of(Shared &shared, int warp) { return shared.stages[0].rows + w
 
 extern __shared__ double4 memory[];
 
-// Columns column, …, column + 15 of both tiles, as far as they exist; `width` is a multiple of 4.
-DEV void load(Stage &to, const double *rows, const double *draws, int width, int column) {
-    int pieces = min(DEPTH, width - column) / 2;
+// The entry of a tile that a thread copies first: eight threads take the sixteen columns of a row.
+DEV size_t own_entry(int width) { return (size_t)(threadIdx.x >> 3) * width + 2 * (threadIdx.x & 7); }
+
+// Sixteen columns of both tiles, as far as they exist; `columns` is a multiple of 4. The pointers are at the thread's own entry.
+DEV void load(Stage &to, const double *rows, const double *draws, int width, int columns) {
+    int place = (threadIdx.x >> 3) * STRIDE + 2 * (threadIdx.x & 7);
+    if (2 * (int)(threadIdx.x & 7) >= columns) return;
+    const int apart = THREADS / 8;
 #pragma unroll
-    for (int n = 0; n < (TILE_N + TILE_M) * 8 / THREADS; n++) {
-        int index = n * THREADS + threadIdx.x;
-        int row = index >> 3, piece = index & 7;
-        if (piece < pieces) {
-            bool draw = row >= TILE_N;
-            int own = draw ? row - TILE_N : row;
-            const double *from = (draw ? draws : rows) + (size_t)own * width + column + 2 * piece;
-            copy16((draw ? to.draws : to.rows) + own * STRIDE + 2 * piece, from);
-        }
-    }
+    for (int n = 0; n < TILE_N / apart; n++) copy16(to.rows + place + n * apart * STRIDE, rows + n * apart * width);
+#pragma unroll
+    for (int n = 0; n < TILE_M / apart; n++) copy16(to.draws + place + n * apart * STRIDE, draws + n * apart * width);
 }
 
 DEV void multiply_stage(double (&c)[4][4][2], const Stage &at, int columns) {
@@ -149,23 +147,27 @@ DEV void density(const double *rows, const double *draws, const double *numbers,
     int tiles = (int)min(tiles_per_chunk, last_tile - from);
     int chunks = (width + DEPTH - 1) / DEPTH;
     int total = tiles * chunks;
-    draws += (size_t)blockIdx.x * TILE_M * width;
+    draws += (size_t)blockIdx.x * TILE_M * width + own_entry(width);
+    rows += (size_t)from * TILE_N * width + own_entry(width);
+    numbers += from * TILE_N;
 
-    int load_tile = 0, load_chunk = 0;
+    int load_tile = 0, load_column = 0;
     auto next = [&](int index) {
         if (index < total) {
-            i64 row = (from + load_tile) * TILE_N;
-            load(shared.stages[index % STAGES], rows + (size_t)row * width, draws, width, load_chunk * DEPTH);
-            if (load_chunk == 0) {
+            load(shared.stages[index % STAGES], rows + load_column, draws + load_column, width, width - load_column);
+            if (load_column == 0) {
                 Numbers &to = shared.numbers[load_tile % STAGES];
                 for (int piece = threadIdx.x; piece < 3 * TILE_N / 2; piece += THREADS) {
                     int which = piece / (TILE_N / 2), place = 2 * (piece % (TILE_N / 2));
-                    copy16(to.offsets + which * TILE_N + place, numbers + which * padded + row + place);
+                    copy16(to.offsets + which * TILE_N + place, numbers + which * padded + place);
                 }
             }
-            if (++load_chunk == chunks) {
-                load_chunk = 0;
+            load_column += DEPTH;
+            if (load_column >= width) {
+                load_column = 0;
                 load_tile++;
+                rows += TILE_N * width;
+                numbers += TILE_N;
             }
         }
         close_group();
@@ -274,14 +276,16 @@ spreads(const double *rows, const double *columns, const double *offsets, int wi
     int group = lane / 4, four = lane % 4, warp_m = warp % WARPS_M, warp_n = warp / WARPS_M;
     i64 row = (i64)blockIdx.x * TILE_N;
     int chunks = (width + DEPTH - 1) / DEPTH, total = column_tiles * chunks;
-    int load_tile = 0, load_chunk = 0;
+    rows += (size_t)row * width + own_entry(width);
+    columns += own_entry(width);
+    int load_column = 0;
     auto next = [&](int index) {
         if (index < total) {
-            load(shared.stages[index % STAGES], rows + (size_t)row * width, columns + (size_t)load_tile * TILE_M * width,
-                 width, load_chunk * DEPTH);
-            if (++load_chunk == chunks) {
-                load_chunk = 0;
-                load_tile++;
+            load(shared.stages[index % STAGES], rows + load_column, columns + load_column, width, width - load_column);
+            load_column += DEPTH;
+            if (load_column >= width) {
+                load_column = 0;
+                columns += TILE_M * width;
             }
         }
         close_group();

@@ -5,13 +5,13 @@
 #[non_exhaustive]
 pub enum Error {
     /// The driver's library is not on this machine, or is too old.
-    #[error("no CUDA driver: {reason}; `--device cpu` runs on the processor")]
+    #[error("no CUDA driver: {reason}; everything runs on the processor")]
     NoDriver {
         /// What the loader or the driver said.
         reason: String,
     },
     /// The driver works and reports no such card.
-    #[error("no card cuda:{index}: the driver reports {count}; `--device cpu` runs on the processor")]
+    #[error("no card cuda:{index}: cards on this machine: {count}")]
     NoCard {
         /// The card asked for.
         index: u32,
@@ -20,7 +20,7 @@ pub enum Error {
     },
     /// The card lacks 64-bit matrix instructions.
     #[error(
-        "{name} has compute capability {major}.{minor}, and the kernels need 8.0; `--device cpu` runs on the processor"
+        "{name} has compute capability {major}.{minor}, and the kernels need 8.0; everything runs on the processor"
     )]
     TooOld {
         /// The card's name.
@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// What would not fit on the card.
     #[error(
-        "the card has {free} bytes free and {what} need {needed}; give it fewer rows or draws at a time, or use `--device cpu`"
+        "the card has {free} bytes free and {what} need {needed}; give it fewer rows or draws at a time, or stay on the processor"
     )]
     Memory {
         /// What was to be stored.
@@ -44,7 +44,7 @@ pub enum Error {
     },
     /// A call of the driver failed. A card that was lost in the middle of a run is reported so.
     #[error(
-        "the card failed in {call}: {name} ({code}); what was computed before is kept, `--device cpu` finishes the run"
+        "the card failed in {call}: {name} ({code}); results that were read before are kept; open the card again, or go on with the processor"
     )]
     Driver {
         /// The driver's function.

@@ -6,8 +6,7 @@ use crate::{
     error::{Error, Result, same_length},
     family::{Family, Kind},
     shape::{
-        CHUNK, EXPECT_ROWS, MOST_DRAWS, MOST_SLOPES, ROOM, SHARED, SHARED_CONTRACT, Shape, TILE_DRAWS,
-        TILE_ROWS,
+        CHUNK, EXPECT_ROWS, MOST_DRAWS, MOST_SLOPES, SHARED, SHARED_CONTRACT, Shape, TILE_DRAWS, TILE_ROWS,
     },
     table::{Moments, Normal, Rule, Table, check_rules},
 };
@@ -275,7 +274,7 @@ impl CardRows {
     ) -> Result<()> {
         let width = self.shape.width();
         let length = width_a * width;
-        let at_once = (ROOM / length).clamp(1, (rows.1 - rows.0).div_ceil(CHUNK).max(1));
+        let at_once = self.shape.chunks_at_once(rows.1 - rows.0, length);
         let partial = self.card.zeros("partial products", at_once * length)?;
         let across = width.div_ceil(64);
         let tiles = if symmetric { across * (across + 1) / 2 } else { width_a.div_ceil(64) * across };

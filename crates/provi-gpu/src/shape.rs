@@ -14,16 +14,20 @@ pub(crate) const DRAW_WARPS: usize = 4;
 pub(crate) const FOLD: usize = 64;
 /// Rows of a chunk of sums over rows: gradients and Hessians.
 pub(crate) const CHUNK: usize = 4096;
+/// Chunks of energies that are enough to fill a card.
+const ENOUGH_CHUNKS: usize = 512;
 /// The most chunks of energies.
-const MOST_CHUNKS: usize = 512;
+const MOST_CHUNKS: usize = 4096;
 /// Rows whose expectations one block adds.
 pub(crate) const EXPECT_ROWS: usize = 256;
 /// Most draws whose energies one launch takes.
-pub(crate) const MOST_DRAWS: usize = 32_768;
+pub(crate) const MOST_DRAWS: usize = 8192;
 /// Most draws whose gradients one launch takes.
 pub(crate) const MOST_SLOPES: usize = 1024;
-/// Most numbers of a table that lives for a launch.
+/// Most numbers of a table of products that lives for a launch.
 pub(crate) const ROOM: usize = 1 << 25;
+/// The same for a table of slopes, if one chunk of rows is not larger: 1 GiB.
+const SLOPES: usize = 1 << 27;
 
 const STAGE: usize = (TILE_DRAWS + TILE_ROWS) * 20;
 /// Bytes of shared memory of the kernels with tiles of draws.
@@ -58,12 +62,15 @@ impl Shape {
         self.padded_rows() / TILE_ROWS
     }
 
-    /// Tiles of a chunk of energies: as many as leave at most 512 chunks, rounded up to a power of two or to whole chunks of
-    /// rows, so that the one kind of chunk divides the other.
+    /// Tiles of a chunk of energies. Long chunks start and end less often, many chunks fill a card and keep chains short:
+    /// a power of two that leaves at most 512 chunks, but no more than the 64 of a chunk of rows; whole chunks of rows
+    /// where that would make more than 4096. So one kind of chunk divides the other.
     pub(crate) fn chunk_tiles(self) -> usize {
-        let tiles = self.tiles().div_ceil(MOST_CHUNKS).max(1);
         let whole = CHUNK / TILE_ROWS;
-        if tiles <= whole { tiles.next_power_of_two() } else { tiles.next_multiple_of(whole) }
+        if self.tiles() > whole * MOST_CHUNKS {
+            return self.tiles().div_ceil(MOST_CHUNKS).next_multiple_of(whole);
+        }
+        self.tiles().div_ceil(ENOUGH_CHUNKS).max(1).next_power_of_two().min(whole)
     }
 
     /// Chunks of energies.
@@ -104,18 +111,25 @@ impl Shape {
         let points = draws.next_multiple_of(TILE_DRAWS) as u64 * width;
         let batch = draws.min(most).next_multiple_of(TILE_DRAWS) as u64;
         let slopes = if gradients {
-            self.slab_rows(batch as usize) as u64 * (batch + 1) + 3 * batch * width
+            let (slab, products) = (self.slab_rows(batch as usize), batch * width);
+            let at_once = self.chunks_at_once(slab, products as usize) as u64;
+            slab as u64 * batch + (at_once + 1) * products
         } else {
             0
         };
         8 * (points + (self.chunks() as u64 + 1) * batch + slopes)
     }
 
+    /// Chunks of `rows` rows whose products, `length` numbers each, are kept at once.
+    pub(crate) fn chunks_at_once(self, rows: usize, length: usize) -> usize {
+        (ROOM / length.max(1)).clamp(1, rows.div_ceil(CHUNK).max(1))
+    }
+
     /// Rows of a slab whose slopes are kept while their products are taken: whole chunks of energies and of rows, so that a
     /// gradient's bits do not depend on the draws beside it.
     pub(crate) fn slab_rows(self, draws: usize) -> usize {
         let chunk = (self.chunk_tiles() * TILE_ROWS).max(CHUNK);
-        let chunks = (ROOM / (draws * chunk).max(1)).max(1);
+        let chunks = (SLOPES / (draws * chunk).max(1)).max(1);
         chunks.saturating_mul(chunk).min(self.padded_rows())
     }
 }
@@ -132,18 +146,19 @@ mod tests {
             assert!((shape.chunks() - 1) * shape.chunk_tiles() < shape.tiles());
             for draws in [128, 1024] {
                 let slab = shape.slab_rows(draws);
-                let whole = slab % CHUNK == 0 && slab % (shape.chunk_tiles() * TILE_ROWS) == 0;
+                let chunk = shape.chunk_tiles() * TILE_ROWS;
+                let whole = slab.is_multiple_of(CHUNK) && slab.is_multiple_of(chunk);
                 assert!(whole || slab == shape.padded_rows(), "{rows}");
             }
             // Far from the N of a plain sum.
             assert!(rows < 100_000 || shape.value_chain() < rows / 50, "{rows}");
         }
-        assert_eq!(Shape { rows: 10_000_000, columns: 100 }.value_chain(), 8 * 320 + 5 + 2 + 1 + 488);
+        assert_eq!(Shape { rows: 10_000_000, columns: 100 }.value_chain(), 8 * 64 + 1 + 2 + 1 + 2441);
     }
 
     #[test]
     fn the_shared_memory_of_a_block_fits_every_card_from_8_0_on() {
-        assert!(SHARED <= 99 * 1024 && SHARED_CONTRACT <= 99 * 1024);
+        const { assert!(SHARED <= 99 * 1024 && SHARED_CONTRACT <= 99 * 1024) };
     }
 
     #[test]

@@ -326,10 +326,12 @@ fn expectations_are_those_of_the_kernels() {
     }
 }
 
+type Quadrature = fn(&[f64], &[f64], &[f64], &[f64], &mut [f64], &mut [f64], &mut [f64]);
+
 /// By the kernels' quadrature for the logit and the probit link, by sums over `potential` or closed forms for the others.
 fn expected(family: Family, code: f64, mu: f64, sigma: f64) -> [f64; 3] {
     let rule = rules()[usize::from(sigma > 1.0)];
-    let sums = |kernel: fn(&[f64], &[f64], &[f64], &[f64], &mut [f64], &mut [f64], &mut [f64]), sign: f64| {
+    let sums = |kernel: Quadrature, sign: f64| {
         let [mut a, mut b, mut c] = [[0.0]; 3];
         kernel(&[sign * mu], &[sigma], rule.nodes, rule.weights, &mut a, &mut b, &mut c);
         [a[0], sign * b[0], c[0]]
