@@ -180,8 +180,8 @@ impl Device {
     pub(crate) fn open(self) -> Result<Context> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: writes a handle, which the context releases when it is dropped.
-        self.driver
-            .check("cuDevicePrimaryCtxRetain", unsafe { (self.driver.0.retain)(&mut handle, self.device) })?;
+        let code = unsafe { (self.driver.0.retain)(&mut handle, self.device) };
+        self.driver.check("cuDevicePrimaryCtxRetain", code)?;
         Ok(Context { device: self, handle })
     }
 }
