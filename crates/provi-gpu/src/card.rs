@@ -48,6 +48,23 @@ pub fn cards() -> Result<Vec<Description>> {
     (0..driver.count()?).map(|index| describe(driver, index).map(|(_, description)| description)).collect()
 }
 
+/// One line for people: the cards of this machine, or why there are none.
+#[must_use]
+pub fn survey() -> String {
+    said(cards())
+}
+
+fn said(found: Result<Vec<Description>>) -> String {
+    match found {
+        Ok(cards) if cards.is_empty() => "cards: none; the CUDA driver reports no card".into(),
+        Ok(cards) => {
+            let each: Vec<String> = cards.iter().map(ToString::to_string).collect();
+            format!("cards: {}", each.join("; "))
+        }
+        Err(reason) => format!("cards: none; {reason}"),
+    }
+}
+
 fn describe(driver: Driver, index: u32) -> Result<(Device, Description)> {
     let device = driver.device(index)?;
     let description = Description {
@@ -254,5 +271,49 @@ impl Points {
         let mut padded = vec![0.0; self.count * self.width];
         self.buffer.read(0, &mut padded)?;
         Ok(padded.chunks_exact(self.width).flat_map(|row| row[..self.dim].iter().copied()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_names_every_card_or_the_reason() {
+        let card = Description {
+            index: 0,
+            name: "NVIDIA H200".into(),
+            capability: [9, 0],
+            memory: 150_110_011_392,
+            multiprocessors: 132,
+            driver: 13_000,
+        };
+        let line = "cuda:0 NVIDIA H200, 139.8 GiB, compute capability 9.0, driver for CUDA 13.0";
+        assert_eq!(said(Ok(vec![card.clone()])), format!("cards: {line}"));
+        let second = Description { index: 1, driver: 11_080, ..card };
+        assert!(
+            said(Ok(vec![second]))
+                .ends_with("cuda:1 NVIDIA H200, 139.8 GiB, compute capability 9.0, driver for CUDA 11.8")
+        );
+        assert_eq!(said(Ok(Vec::new())), "cards: none; the CUDA driver reports no card");
+        let missing = Error::NoDriver { reason: "libcuda.so.1 is not installed".into() };
+        assert_eq!(
+            said(Err(missing)),
+            "cards: none; no CUDA: libcuda.so.1 is not installed; everything runs on the processor"
+        );
+    }
+
+    /// Whatever this machine has: an answer, the same one twice, and no panic.
+    #[test]
+    fn asking_for_a_card_is_safe_everywhere() {
+        assert_eq!(cards(), cards());
+        assert_eq!(survey().lines().count(), 1);
+        match (cards(), Card::open(u32::MAX)) {
+            (Ok(cards), Err(Error::NoCard { index: u32::MAX, count })) => {
+                assert_eq!(count as usize, cards.len())
+            }
+            (Err(a), Err(b)) => assert_eq!(a, b),
+            (found, opened) => panic!("{found:?}, {opened:?}"),
+        }
     }
 }

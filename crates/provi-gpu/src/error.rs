@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum Error {
     /// The driver's library is not on this machine, or is too old.
-    #[error("no CUDA driver: {reason}; everything runs on the processor")]
+    #[error("no CUDA: {reason}; everything runs on the processor")]
     NoDriver {
         /// What the loader or the driver said.
         reason: String,

@@ -54,7 +54,7 @@ mod table;
 pub mod rounding;
 pub mod twin;
 
-pub use card::{Card, Description, Points, cards};
+pub use card::{Card, Description, Points, cards, survey};
 pub use error::{Error, Result};
 pub use family::Family;
 pub use rows::CardRows;
