@@ -1,0 +1,319 @@
+//! A card: found, described, opened; points and draws on it.
+
+use crate::{
+    driver::{Arg, Attribute, Buffer, Context, Device, Driver, Grid, Module},
+    error::{Error, Result, same_length},
+    family::Kind,
+    modules,
+    shape::{SHARED, TILE_DRAWS},
+    table::Normal,
+};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// What a card is, in words and numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// n of cuda:n.
+    pub index: u32,
+    /// The vendor's name.
+    pub name: String,
+    /// Compute capability.
+    pub capability: [i32; 2],
+    /// Bytes of its memory.
+    pub memory: u64,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// The version of CUDA that the driver runs: 13000 for 13.0.
+    pub driver: i32,
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([major, minor], gib) = (self.capability, self.memory as f64 / f64::from(1 << 30));
+        let (version, part) = (self.driver / 1000, self.driver % 1000 / 10);
+        write!(
+            f,
+            "cuda:{} {}, {gib:.1} GiB, compute capability {major}.{minor}, driver for CUDA {version}.{part}",
+            self.index, self.name
+        )
+    }
+}
+
+/// The cards of this machine, usable ones and others. An error says why there are none.
+pub fn cards() -> Result<Vec<Description>> {
+    let driver = Driver::load()?;
+    (0..driver.count()?).map(|index| describe(driver, index).map(|(_, description)| description)).collect()
+}
+
+/// One line for people: the cards of this machine, or why there are none.
+#[must_use]
+pub fn survey() -> String {
+    said(cards())
+}
+
+fn said(found: Result<Vec<Description>>) -> String {
+    match found {
+        Ok(cards) if cards.is_empty() => "cards: none; the CUDA driver reports no card".into(),
+        Ok(cards) => {
+            let each: Vec<String> = cards.iter().map(ToString::to_string).collect();
+            format!("cards: {}", each.join("; "))
+        }
+        Err(reason) => format!("cards: none; {reason}"),
+    }
+}
+
+fn describe(driver: Driver, index: u32) -> Result<(Device, Description)> {
+    let device = driver.device(index)?;
+    let description = Description {
+        index,
+        name: device.name()?,
+        capability: [device.attribute(Attribute::Major)?, device.attribute(Attribute::Minor)?],
+        memory: device.memory()?,
+        multiprocessors: device.attribute(Attribute::Multiprocessors)?.max(0) as u32,
+        driver: driver.version()?,
+    };
+    Ok((device, description))
+}
+
+/// An opened card. Clones share it; every method may be called from any thread.
+#[derive(Clone)]
+pub struct Card(Arc<Opened>);
+
+struct Opened {
+    description: Description,
+    context: Arc<Context>,
+    common: Module,
+    /// Loaded on first use.
+    densities: Mutex<Vec<(Kind, Arc<Module>)>>,
+}
+
+impl fmt::Debug for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Card({})", self.0.description)
+    }
+}
+
+impl Card {
+    /// Opens card `index` and loads the kernels.
+    pub fn open(index: u32) -> Result<Self> {
+        let driver = Driver::load()?;
+        let count = driver.count()?;
+        if index >= count {
+            return Err(Error::NoCard { index, count });
+        }
+        let (device, description) = describe(driver, index)?;
+        let [major, minor] = description.capability;
+        if major < 8 || device.attribute(Attribute::SharedMemory)? < SHARED as i32 {
+            return Err(Error::TooOld { name: description.name, major, minor });
+        }
+        let context = Arc::new(device.open()?);
+        let common = context.module(&modules::common(major)?)?;
+        Ok(Self(Arc::new(Opened { description, context, common, densities: Mutex::default() })))
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn description(&self) -> &Description {
+        &self.0.description
+    }
+
+    /// Bytes free on the card now.
+    pub fn free_memory(&self) -> Result<u64> {
+        self.0.context.free_memory()
+    }
+
+    /// Waits until everything that was started is done. For timings: results wait by themselves.
+    pub fn wait(&self) -> Result<()> {
+        self.0.context.wait()
+    }
+
+    pub(crate) fn common(&self) -> &Module {
+        &self.0.common
+    }
+
+    pub(crate) fn density(&self, kind: Kind) -> Result<Arc<Module>> {
+        let mut loaded = self.0.densities.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, module)) = loaded.iter().find(|(of, _)| *of == kind) {
+            return Ok(module.clone());
+        }
+        let ptx = modules::density(kind, self.0.description.capability[0])?;
+        let module = Arc::new(self.0.context.module(&ptx)?);
+        loaded.push((kind, module.clone()));
+        Ok(module)
+    }
+
+    pub(crate) fn zeros(&self, what: &'static str, len: usize) -> Result<Buffer> {
+        self.0.context.zeros(what, len)
+    }
+
+    /// Refuses what does not fit into the memory that is free now.
+    pub(crate) fn has_room(&self, what: &'static str, needed: u64) -> Result<()> {
+        let free = self.free_memory()?;
+        if needed <= free { Ok(()) } else { Err(Error::Memory { what, needed, free }) }
+    }
+
+    /// Numbers with `columns` a row, `width` a row on the card and zeros up to `rows` of them.
+    pub(crate) fn rows_of(
+        &self,
+        what: &'static str,
+        numbers: &[f64],
+        columns: usize,
+        (rows, width): (usize, usize),
+    ) -> Result<Buffer> {
+        let buffer = self.zeros(what, rows * width)?;
+        if columns == width {
+            buffer.write(0, numbers)?;
+            return Ok(buffer);
+        }
+        // In pieces of about eight megabytes, so that the padded copy stays small.
+        let piece = ((1 << 20) / width).max(1);
+        let mut room = vec![0.0; piece * width];
+        for (i, part) in numbers.chunks(piece * columns).enumerate() {
+            let count = part.len() / columns;
+            for (to, from) in room.chunks_exact_mut(width).zip(part.chunks_exact(columns)) {
+                to[..columns].copy_from_slice(from);
+            }
+            buffer.write(i * piece * width, &room[..count * width])?;
+        }
+        Ok(buffer)
+    }
+
+    /// Puts points z_k, one after the other, onto the card.
+    pub fn points(&self, points: &[f64], dim: usize) -> Result<Points> {
+        same_length("points", if dim == 0 { 1 } else { points.len() % dim }, 0)?;
+        let (count, width) = (points.len() / dim, dim.next_multiple_of(4));
+        let rows = count.next_multiple_of(TILE_DRAWS).max(TILE_DRAWS);
+        let buffer = self.rows_of("points", points, dim, (rows, width))?;
+        Ok(Points { buffer, count, dim, width })
+    }
+
+    /// u_k ~ N(0, I) for draws `first`, `first + 1`, … (modulo 2³²) of a key and a step, made on the card: the bits of
+    /// [`provi_kernels::normals`].
+    pub fn normals(&self, key: u64, step: u64, first: u32, count: usize, dim: usize) -> Result<Points> {
+        same_length("coordinates of a draw", dim.min(1), 1)?;
+        let width = dim.next_multiple_of(4);
+        let rows = count.next_multiple_of(TILE_DRAWS).max(TILE_DRAWS);
+        let buffer = self.zeros("draws", rows * width)?;
+        let args = [
+            Arg::Word(key),
+            Arg::Word(step),
+            Arg::Int(first as i32),
+            Arg::Int(integer("draws", count)?),
+            Arg::Int(integer("coordinates", dim)?),
+            Arg::Int(integer("coordinates", width)?),
+            (&buffer).into(),
+        ];
+        self.each(count * width / 2, "normals", &args)?;
+        Ok(Points { buffer, count, dim, width })
+    }
+
+    /// z_k = m + Cu_k with the u_k of [`Card::normals`], made on the card: the bits of [`crate::twin::draws`].
+    pub fn draws(&self, q: &Normal<'_>, key: u64, step: u64, first: u32, count: usize) -> Result<Points> {
+        let dim = q.mean.len();
+        q.check(dim)?;
+        let normals = self.normals(key, step, first, count, dim)?;
+        let (mean, factor) = (self.zeros("mean", dim)?, self.zeros("factor", q.factor.len())?);
+        mean.write(0, q.mean)?;
+        factor.write(0, q.factor)?;
+        let buffer = self.zeros("draws", normals.buffer.len())?;
+        let args = [
+            (&normals.buffer).into(),
+            (&mean).into(),
+            (&factor).into(),
+            Arg::Int(integer("draws", count)?),
+            Arg::Int(integer("coordinates", dim)?),
+            Arg::Int(integer("coordinates", normals.width)?),
+            (&buffer).into(),
+        ];
+        self.each(count * normals.width, "transport", &args)?;
+        Ok(Points { buffer, ..normals })
+    }
+
+    /// One thread for each of `len` numbers.
+    pub(crate) fn each(&self, len: usize, name: &'static str, args: &[Arg<'_>]) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        let blocks = [u32::try_from(len.div_ceil(256)).map_err(|_| too_many("numbers", len))?, 1];
+        self.common().launch(name, Grid { blocks, threads: 256, shared: 0 }, args)
+    }
+}
+
+/// A count as the kernels take it.
+pub(crate) fn integer(what: &'static str, count: usize) -> Result<i32> {
+    i32::try_from(count).map_err(|_| too_many(what, count))
+}
+
+fn too_many(what: &'static str, count: usize) -> Error {
+    Error::OutOfRange { what, value: count.to_string(), needed: "less than 2³¹ at a time" }
+}
+
+/// Points on the card, in whole tiles.
+pub struct Points {
+    pub(crate) buffer: Buffer,
+    pub(crate) count: usize,
+    pub(crate) dim: usize,
+    pub(crate) width: usize,
+}
+
+impl Points {
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The points, one after the other.
+    pub fn read(&self) -> Result<Vec<f64>> {
+        let mut padded = vec![0.0; self.count * self.width];
+        self.buffer.read(0, &mut padded)?;
+        Ok(padded.chunks_exact(self.width).flat_map(|row| row[..self.dim].iter().copied()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_names_every_card_or_the_reason() {
+        let card = Description {
+            index: 0,
+            name: "NVIDIA H200".into(),
+            capability: [9, 0],
+            memory: 150_110_011_392,
+            multiprocessors: 132,
+            driver: 13_000,
+        };
+        let line = "cuda:0 NVIDIA H200, 139.8 GiB, compute capability 9.0, driver for CUDA 13.0";
+        assert_eq!(said(Ok(vec![card.clone()])), format!("cards: {line}"));
+        let second = Description { index: 1, driver: 11_080, ..card };
+        assert!(
+            said(Ok(vec![second]))
+                .ends_with("cuda:1 NVIDIA H200, 139.8 GiB, compute capability 9.0, driver for CUDA 11.8")
+        );
+        assert_eq!(said(Ok(Vec::new())), "cards: none; the CUDA driver reports no card");
+        let missing = Error::NoDriver { reason: "libcuda.so.1 is not installed".into() };
+        assert_eq!(
+            said(Err(missing)),
+            "cards: none; no CUDA: libcuda.so.1 is not installed; everything runs on the processor"
+        );
+    }
+
+    /// Whatever this machine has: an answer, the same one twice, and no panic.
+    #[test]
+    fn asking_for_a_card_is_safe_everywhere() {
+        assert_eq!(cards(), cards());
+        assert_eq!(survey().lines().count(), 1);
+        match (cards(), Card::open(u32::MAX)) {
+            (Ok(cards), Err(Error::NoCard { index: u32::MAX, count })) => {
+                assert_eq!(count as usize, cards.len())
+            }
+            (Err(a), Err(b)) => assert_eq!(a, b),
+            (found, opened) => panic!("{found:?}, {opened:?}"),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Every kernel again, on the processor: the same operations in the same order, so the same bits.
+//!
+//! Tests hold the twins against `provi-kernels` and against sums in twice the precision; a program on a machine with a
+//! card holds the card against the twins. The twin of the random normals is [`provi_kernels::normals`] itself.
+
+mod density;
+mod expectation;
+pub(crate) mod functions;
+
+pub use density::{energies, energies_and_gradients};
+pub use expectation::expectations;
+
+use crate::{
+    error::Result,
+    shape::CHUNK,
+    table::{Normal, Table},
+};
+
+/// s_n = o_n + Σ_j z_j x_nj, one chain of fused multiply-adds along the columns.
+pub(crate) fn predictor(row: &[f64], offset: f64, point: &[f64]) -> f64 {
+    row.iter().zip(point).fold(offset, |sum, (x, z)| z.mul_add(*x, sum))
+}
+
+/// z_k = m + Cu_k for draws `first`, `first + 1`, …, one after the other.
+pub fn draws(q: &Normal<'_>, key: u64, step: u64, first: u32, count: usize) -> Result<Vec<f64>> {
+    let d = q.mean.len();
+    q.check(d)?;
+    let (mut u, mut points) = (vec![0.0; d], Vec::with_capacity(count * d));
+    for k in 0..count {
+        provi_kernels::normals(key, step, first.wrapping_add(k as u32), &mut u);
+        points.extend((0..d).map(|i| {
+            let row = &q.factor[i * (i + 1) / 2..][..=i];
+            row.iter().zip(&u).fold(q.mean[i], |sum, (c, u)| c.mul_add(*u, sum))
+        }));
+    }
+    Ok(points)
+}
+
+/// Σ_n a_np v_n b_nq: a chain along the rows of every chunk, then the chunks in order. `a(n, p)` has the factor v_n in it.
+pub(crate) fn contract(
+    rows: usize,
+    (p, q): (usize, usize),
+    a: impl Fn(usize, usize) -> f64,
+    b: impl Fn(usize, usize) -> f64,
+) -> Vec<f64> {
+    let mut sums = vec![0.0; p * q];
+    for from in (0..rows).step_by(CHUNK) {
+        for i in 0..p {
+            for j in 0..q {
+                let chunk =
+                    (from..rows.min(from + CHUNK)).fold(0.0, |sum: f64, n| a(n, i).mul_add(b(n, j), sum));
+                let so_far = &mut sums[i * q + j];
+                *so_far = if from == 0 { chunk } else { *so_far + chunk };
+            }
+        }
+    }
+    sums
+}
+
+pub(crate) fn row<'a>(table: &Table<'a>, n: usize) -> &'a [f64] {
+    &table.design[n * table.columns..][..table.columns]
+}
+
+#[cfg(test)]
+mod tests;
