@@ -20,6 +20,7 @@ mod run_file;
 mod sensitivity;
 mod watched;
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -52,6 +53,9 @@ fn run(crew: Option<&Arc<dyn Reduce>>) -> ExitCode {
             if first {
                 // If nobody reads the help any more, that is not an error.
                 let _ = error.print();
+                if error.kind() == clap::error::ErrorKind::DisplayVersion {
+                    let _ = writeln!(std::io::stdout(), "{}", provi_gpu::survey());
+                }
             }
             return ExitCode::from(error.exit_code() as u8);
         }

@@ -36,6 +36,20 @@ fn help_is_as_stored() {
     }
 }
 
+/// Cards are those of the machine that runs the test.
+#[test]
+fn the_version_says_which_cards_it_sees() {
+    let said = Bench::new().provi(&["--version"]).exits(0);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert_eq!(lines[0], format!("provi {}", env!("CARGO_PKG_VERSION")));
+    assert!(lines.len() == 2 && lines[1].starts_with("cards: "), "{}", said.stdout);
+    assert!(
+        lines[1].starts_with("cards: none; ") || lines[1].contains("compute capability"),
+        "{}",
+        said.stdout
+    );
+}
+
 /// The page of the guide that holds every help text, made of the command itself.
 #[test]
 fn the_reference_of_the_command_is_its_help() {
