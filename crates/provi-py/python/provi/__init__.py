@@ -58,6 +58,7 @@ from ._model import (
 from ._numpyro import from_numpyro
 from ._nuts import NutsStart
 from ._provi import __version__
+from ._simulate import Calibration, PriorPredictive, calibrate, prior_predictive
 from ._pymc import from_pymc
 from ._scale import ScaledFit, ScaledModel
 from ._stan import from_library, from_stan
@@ -66,6 +67,7 @@ from ._torch import from_torch
 
 __all__ = [
     "CFunction",
+    "Calibration",
     "Certificate",
     "Compared",
     "Comparison",
@@ -83,6 +85,7 @@ __all__ = [
     "MomentStatement",
     "NutsStart",
     "PosteriorMoments",
+    "PriorPredictive",
     "Promise",
     "ScaledFit",
     "ScaledModel",
@@ -95,6 +98,7 @@ __all__ = [
     "__version__",
     "binomial",
     "black_box",
+    "calibrate",
     "certify",
     "cloglog",
     "compare",
@@ -114,6 +118,7 @@ __all__ = [
     "logistic",
     "negative_binomial",
     "poisson",
+    "prior_predictive",
     "probit",
     "weibull",
 ]
