@@ -14,7 +14,14 @@ fn data() -> Data {
     let row = |n: u32| {
         let x = f64::from(n) / 39.0;
         let (y, t) = (50.0 + 4.0 * x + f64::from(n % 7), 1.0 + f64::from(n % 5));
-        format!("{y},{},{},{},{},{t},{},{x}\n", n % 2, n % 4, n % 3, 3 + n % 2, u32::from(n % 3 != 0))
+        format!(
+            "{y},{},{},{},{},{t},{},{x}\n",
+            n % 2,
+            n % 4,
+            n % 3,
+            3 + n % 2,
+            u32::from(!n.is_multiple_of(3))
+        )
     };
     let rows: String = (0..40).map(row).collect();
     Data::new(format!("y,b,c,k,n,t,e,x\n{rows}").into_bytes(), "t.csv".to_owned())
