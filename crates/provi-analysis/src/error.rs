@@ -3,6 +3,7 @@
 mod bad_contrast;
 mod bad_effect;
 mod bad_fit;
+mod bad_prior;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use crate::number::grouped;
 pub use bad_contrast::BadContrast;
 pub use bad_effect::BadEffect;
 pub use bad_fit::BadFit;
+pub use bad_prior::BadPrior;
 
 /// [`std::result::Result`] with an [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -66,6 +68,17 @@ pub enum Error {
         /// The data.
         table: String,
     },
+    /// Data can be simulated for rows in memory only.
+    #[error(
+        "simulated data need the rows in memory, and this model reads its files at each pass; use a table that fits in memory, or a sample of \
+         the rows"
+    )]
+    SimulationNeedsRows,
+    /// Weights are no law of responses.
+    #[error(
+        "weights are no law of responses, so a calibration with them would compare with nothing; leave the column of weights out"
+    )]
+    WeightedSimulation,
     /// Bounds of elpd are those of refits.
     #[error(
         "bounds of elpd on both sides come from refits, not from importance ratios; say method = refit, or leave it out"
@@ -219,6 +232,14 @@ pub enum Error {
     TwoPriors {
         /// The other option.
         other: &'static str,
+    },
+    /// A fit that cannot be the prior of this model.
+    #[error("`{fit}` cannot be the prior of this model: {problem}")]
+    PriorFrom {
+        /// The fit, as it was named.
+        fit: String,
+        /// Why not, and the way out.
+        problem: Box<BadPrior>,
     },
     /// A prior of scales that fits none.
     #[error("prior '{spec}' fits no scale of this model{}", scale_labels(.known))]

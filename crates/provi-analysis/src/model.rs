@@ -10,6 +10,7 @@ mod files;
 pub mod memory;
 mod opened;
 mod prior;
+mod prior_from;
 pub(crate) mod prior_words;
 mod scales;
 mod target;
@@ -19,6 +20,8 @@ pub use crate::record::scale::{Origin, Scale};
 pub use blocks::Blocks;
 pub use data::{Data, USUAL_MEMORY};
 pub use design::design;
+pub use prior_from::Earlier;
+pub(crate) use prior_from::constants;
 pub use scales::{Integrating, UnknownNoise};
 pub(crate) use target::ModelRows;
 pub use target::{FileModel, ModelTarget};
@@ -29,10 +32,11 @@ use std::path::Path;
 use provi::Gaussian;
 use provi::sparse::AnyGaussian;
 use provi::target::{Family, Prior};
-use provi_table::{Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe, Variable};
+use provi_table::{CodedFactor, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe, Variable};
 
 use crate::error::{Error, Result};
 use crate::options::{FactorName, MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
+use crate::record::prior_from::PriorFrom;
 use opened::{Facts, Head, Opened};
 use scales::Chosen;
 
@@ -69,6 +73,8 @@ pub struct Model {
     pub options: ModelOptions,
     /// The prior of the population, if it was given as a mean and a covariance.
     pub prior_gaussian: Option<Gaussian>,
+    /// The fit from which that prior comes, if it comes from one.
+    pub prior_from: Option<PriorFrom>,
     /// How the design is made from a table.
     pub recipe: Recipe,
     /// Ranges and levels of the columns; empty for files that are read block by block.
@@ -96,8 +102,33 @@ impl Model {
 
     /// From data in memory; `prior` is the population's prior, if the options do not give one.
     pub fn build(data: &Data, text: &str, options: &ModelOptions, prior: Option<&Gaussian>) -> Result<Self> {
+        Self::make(data, text, options, prior.map_or(Given::Nothing, Given::Prior))
+    }
+
+    /// From data in memory, with the Gaussian of an earlier fit as the prior of the coefficients that both models have.
+    pub fn after(data: &Data, text: &str, options: &ModelOptions, earlier: &Earlier) -> Result<Self> {
+        Self::make(data, text, options, Given::Earlier(earlier))
+    }
+
+    /// From data in memory and what is known besides the options.
+    pub(crate) fn make(data: &Data, text: &str, options: &ModelOptions, given: Given<'_>) -> Result<Self> {
         let formula = parse(text)?;
-        let open = |standardize| Opened::new(data, &formula, text, &frame_options(options, standardize));
+        let read = match (given, &options.prior_from) {
+            (Given::Nothing, Some(path)) => Some(Earlier::read(path)?),
+            _ => None,
+        };
+        let (earlier, prior, coded) = match given {
+            Given::Nothing => (read.as_ref(), None, Vec::new()),
+            Given::Earlier(earlier) => (Some(earlier), None, Vec::new()),
+            Given::Prior(prior) => (None, Some(prior), Vec::new()),
+            Given::Recorded { prior, recipe } => (None, Some(prior), constants(recipe).collect()),
+        };
+        let coded = earlier.map_or(coded, Earlier::coded);
+        let unit = earlier.and_then(Earlier::time_unit).or(options.time_unit);
+        let options = &ModelOptions { time_unit: unit, ..options.clone() };
+        let open = |standardize| {
+            Opened::new(data, &formula, text, &frame_options(options, standardize, coded.clone()))
+        };
         let opened = open(false)?;
         let head = opened.head();
         let (family, family_chosen) = family(options, &head, &data.name)?;
@@ -109,6 +140,7 @@ impl Model {
         let population = head.population;
         let prior_gaussian = match prior {
             Some(given) => Some(given.clone()),
+            None if earlier.is_some() => None,
             None => prior::given(options, &head)?,
         };
         if let Some(found) = prior_gaussian.as_ref().map(Gaussian::dim).filter(|found| *found != population) {
@@ -134,10 +166,14 @@ impl Model {
             variables,
             lines,
         } = opened.facts()?;
+        if let Some(earlier) = earlier {
+            let (formula, success) = (&formula, success.as_deref());
+            earlier.check(&prior_from::Own { options, formula, success, recipe: &recipe, family })?;
+        }
         // The prior's scales may depend on the data: it replaces another prior once the data have been summarised.
         let target = opened.target(data, family, Prior::default())?;
         let summary = target.summary().into_owned();
-        let prior = prior::Parts {
+        let mut prior = prior::Parts {
             options,
             names: &names,
             population,
@@ -145,6 +181,14 @@ impl Model {
             standard: standard.as_deref(),
             scales: &scales,
         };
+        let blended = match earlier {
+            None => None,
+            Some(earlier) => {
+                Some(earlier.prior(&prior.population_laws(family, &summary)?, &recipe.population)?)
+            }
+        };
+        let (blended, prior_from): (_, Option<PriorFrom>) = blended.unzip();
+        prior.given = prior.given.or(blended.as_ref());
         let target = target.with_prior(prior.assemble(family, &summary)?)?;
         let target = factor::chosen(target, options.factor, &size, search)?;
         let Chosen { target, scales, seconds: scale_seconds, stopped_at, notes, integrating } =
@@ -156,13 +200,20 @@ impl Model {
         warnings.extend(warnings::independent_effects(&groups, &modelled.collect::<Vec<_>>()));
         warnings.extend(notes);
         warnings.extend(conflict::of_scales(&scales, family, &summary));
+        let data_sha256 = data.sha256().map_err(|error| Error::table(error, text))?.to_owned();
+        let keeps_scales = !groups.is_empty() || integrating.is_some() || scale_seconds.is_some();
+        let prior_from = prior_from.map(|from| PriorFrom { keeps_scales, ..from });
+        warnings
+            .extend(prior_from.as_ref().filter(|from| from.data_sha256 == data_sha256).map(counted_twice));
+        let prior_gaussian = prior_gaussian.or(blended);
+        let whole = prior_gaussian.is_some() && prior_from.is_none();
         Ok(Self {
             family: target.family(),
             family_chosen,
             options: ModelOptions {
                 // The same factor on another machine.
                 factor: target.sparse().map(|_| FactorName::Sparse).or(options.factor),
-                ..scales::fixed(options, family, &scales, integrating.as_ref(), prior_gaussian.is_some())
+                ..scales::fixed(options, family, &scales, integrating.as_ref(), whole)
             },
             formula,
             success,
@@ -175,13 +226,14 @@ impl Model {
             scales,
             integrating,
             prior_gaussian,
+            prior_from,
             recipe,
             variables,
             lines,
             scale_seconds,
             stopped_at,
             data_name: data.name.clone(),
-            data_sha256: data.sha256().map_err(|error| Error::table(error, text))?.to_owned(),
+            data_sha256,
             target,
         })
     }
@@ -201,6 +253,9 @@ impl Model {
 
     /// The population's prior as text.
     pub fn prior_lines(&self) -> Vec<String> {
+        if let Some(from) = &self.prior_from {
+            return from.lines();
+        }
         if let Some(path) = &self.options.prior_covariance {
             return vec![format!("normal, with mean and covariance from {}", path.display())];
         }
@@ -247,12 +302,35 @@ impl Model {
     }
 }
 
+/// What is known of a model besides its options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given<'a> {
+    /// Nothing.
+    Nothing,
+    /// The population's prior.
+    Prior(&'a Gaussian),
+    /// A fit whose Gaussian becomes the prior.
+    Earlier(&'a Earlier),
+    /// A prior that came from a fit, and the recipe with the constants of that fit's columns.
+    Recorded {
+        /// The population's prior.
+        prior: &'a Gaussian,
+        /// The recipe of the model.
+        recipe: &'a Recipe,
+    },
+}
+
+/// Warning if a fit becomes the prior for its own data.
+fn counted_twice(from: &PriorFrom) -> String {
+    format!("the prior comes from a fit of the same data, {}: they count twice", from.fit)
+}
+
 /// Parses a formula.
 pub fn parse(text: &str) -> Result<Formula> {
     Formula::parse(text).map_err(|error| Error::table(error, text))
 }
 
-fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
+fn frame_options(options: &ModelOptions, standardize: bool, coded: Vec<CodedFactor>) -> FrameOptions {
     FrameOptions {
         missing: match options.missing {
             Some(MissingName::Error) => Missing::Error,
@@ -264,6 +342,7 @@ fn frame_options(options: &ModelOptions, standardize: bool) -> FrameOptions {
         exposure: options.exposure.clone(),
         standardize,
         na: options.na.clone(),
+        coded,
     }
 }
 
@@ -293,7 +372,7 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
     };
     // Without events, the exponential family is that of positive numbers.
     let coarse = head.has_intervals;
-    let family = match family.with_time_unit(time_unit(head.mean)) {
+    let family = match family.with_time_unit(options.time_unit.unwrap_or_else(|| time_unit(head.mean))) {
         Some(Family::Weibull { noise_sd, unit, .. }) => Family::Weibull { noise_sd, unit, coarse },
         Some(Family::ExponentialTime { unit, .. }) if head.has_events => {
             Family::ExponentialTime { unit, coarse }

@@ -68,6 +68,13 @@ pub struct ModelOptions {
     /// row each; without the column `mean` the means are 0
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", conflicts_with_all = ["prior", "prior_scale", "standardize"], help_heading = "Model"))]
     pub prior_covariance: Option<PathBuf>,
+    /// Take the Gaussian of an earlier fit, fit.json or its folder, as the prior of the coefficients that both models have; columns that the
+    /// fit does not have keep their own priors
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FIT", conflicts_with_all = ["prior_covariance", "prior_scale", "standardize"], help_heading = "Model"))]
+    pub prior_from: Option<PathBuf>,
+    /// The unit of times to an event, if it is not their mean; set only in files.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub time_unit: Option<f64>,
     /// Which default prior applies; set only in files.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub default_prior: Option<DefaultPrior>,
@@ -118,14 +125,15 @@ below ModelOptions::left_below
 }
 
 impl ModelOptions {
-    /// A covariance is the whole prior, so nothing of the lower layer's prior remains.
+    /// A covariance, or an earlier fit, is the whole prior, so nothing of the lower layer's prior remains.
     fn left_below(&self, below: Self) -> Self {
-        match &self.prior_covariance {
-            Some(_) => {
+        match self.prior_covariance.is_some() || self.prior_from.is_some() {
+            true => {
                 let prior = below.prior.iter().filter(|spec| spec.scale().is_some()).cloned().collect();
-                Self { prior, prior_scale: None, standardize: false, ..below }
+                let none = Self { prior_covariance: None, prior_from: None, ..below };
+                Self { prior, prior_scale: None, standardize: false, ..none }
             }
-            None => below,
+            false => below,
         }
     }
 

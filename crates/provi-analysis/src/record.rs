@@ -7,6 +7,7 @@ pub mod gaussian_file;
 pub mod library;
 mod mirror;
 pub mod mixture;
+pub mod prior_from;
 pub mod robustness;
 pub mod scale;
 pub mod store;

@@ -2,6 +2,7 @@
 
 mod analysis;
 pub mod assessment;
+pub mod calibrate;
 pub mod claims;
 pub mod contrast;
 pub mod effects;
@@ -12,11 +13,13 @@ pub mod loo;
 pub mod measured;
 pub mod posterior;
 pub mod predict;
+pub mod prior_predictive;
 pub mod problem;
 pub mod recording;
 pub mod robust;
 pub mod sampled;
 pub mod sensitivity;
+mod simulation;
 mod sparse;
 mod state;
 mod strategy;

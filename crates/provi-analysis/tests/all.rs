@@ -2,6 +2,8 @@
 
 mod default_prior;
 mod effects;
+mod prior_from;
+mod prior_predictive;
 mod schema;
 mod shared;
 mod sparse;

@@ -12,6 +12,7 @@ use provi_analysis::options::{
 };
 use provi_analysis::run::robust::RobustMethod;
 
+use crate::command::calibrate::CalibrateArgs;
 use crate::command::compare::CompareArgs;
 use crate::command::completions::CompletionsArgs;
 use crate::command::effects::EffectsArgs;
@@ -20,6 +21,7 @@ use crate::command::inspect::InspectArgs;
 use crate::command::loo::LooArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
+use crate::command::prior::PriorArgs;
 use crate::command::probe_library::ProbeLibraryArgs;
 use crate::command::report::ReportArgs;
 use crate::command::sample::SampleArgs;
@@ -48,6 +50,10 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Fit a model: posterior and certificate; fit.json in a folder
     Fit(Box<FitArgs>),
+    /// Simulate responses from the prior, before any fit
+    Prior(Box<PriorArgs>),
+    /// Check posteriors by simulation: ranks of the truth
+    Calibrate(Box<CalibrateArgs>),
     /// Show a fit from its folder: posterior, contrasts, certificate
     Summary(SummaryArgs),
     /// Write a fit as one HTML page, or one of its plots

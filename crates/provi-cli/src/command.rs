@@ -1,5 +1,6 @@
 //! The subcommands: each reads its arguments, calls the library and returns a text.
 
+pub(crate) mod calibrate;
 mod certify;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -14,6 +15,7 @@ pub(crate) mod loo;
 pub(crate) mod man;
 mod plan;
 pub(crate) mod predict;
+pub(crate) mod prior;
 pub(crate) mod probe_library;
 pub(crate) mod report;
 pub(crate) mod sample;
@@ -103,6 +105,7 @@ pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<End
     match &args.command {
         Command::Fit(args) => fit::execute(args, crew),
         Command::Demo(args) if !is_later(crew) => demo::execute(args),
+        Command::Calibrate(args) if !is_later(crew) => calibrate::execute(args),
         Command::Sample(args) if args.exact && !is_later(crew) => sample::exact(args),
         _ => said(args, crew).map(Ending::from),
     }
@@ -118,13 +121,16 @@ fn said(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
     interrupt::end_at_once();
     match &args.command {
         _ if is_later(crew) => Ok(Outcome::said(String::new())),
-        Command::Fit(_) | Command::Demo(_) => unreachable!("they are run by `execute`"),
+        Command::Fit(_) | Command::Demo(_) | Command::Calibrate(_) => {
+            unreachable!("they are run by `execute`")
+        }
         Command::Constants(args) => constants::execute(args),
         Command::Plan(args) => plan::execute(args),
         Command::Certify(args) => certify::execute(args),
         Command::Summary(args) => summary::execute(args),
         Command::Report(args) => report::execute(args),
         Command::Predict(args) => predict::execute(args),
+        Command::Prior(args) => prior::execute(args),
         Command::Effects(args) => effects::execute(args),
         Command::Inspect(args) => inspect::execute(args),
         Command::Sample(args) => sample::execute(args),

@@ -134,7 +134,8 @@ impl RunFile {
             let named = library.stan.iter_mut().chain(&mut library.library);
             named.chain(init).chain(&mut library.bridgestan)
         });
-        self.data.iter_mut().chain(&mut self.model.prior_covariance).chain(compiled)
+        let model = self.model.prior_covariance.iter_mut().chain(&mut self.model.prior_from);
+        self.data.iter_mut().chain(model).chain(compiled)
     }
 
     /// Whether it says exactly once what is fitted.

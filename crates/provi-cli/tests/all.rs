@@ -32,6 +32,7 @@ mod stopped;
 mod survival;
 mod tables;
 mod verify;
+mod workflow;
 
 #[path = "../../provi-ffi/tests/fixture/libraries.rs"]
 mod libraries;

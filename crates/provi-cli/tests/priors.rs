@@ -94,3 +94,47 @@ fn a_covariance_beside_a_prior_is_refused() {
     let said = bench.provi(&["fit", "--config", "both.toml"]).exits(2).stderr;
     assert!(said.contains("has no coefficient left"), "{said}");
 }
+
+#[test]
+fn a_fit_is_the_prior_of_the_next_one() {
+    let bench = bench();
+    let text = std::fs::read_to_string(bench.path("line.csv")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let part = |lines: &[&str]| format!("y,x\n{}\n", lines.join("\n"));
+    bench.write("first.csv", &part(&lines[1..11]));
+    bench.write("second.csv", &part(&lines[11..]));
+    let model = |data| [data, "y ~ x", "--family", "gaussian", "--noise-sd", "10"];
+    let wide = ["--prior", "normal(0, 1e4)"];
+    said(&bench, &[&model("first.csv")[..], &wide, &["--out", "first.fit"]].concat());
+    let text = said(
+        &bench,
+        &[&model("second.csv")[..], &["--prior-from", "first.fit", "--out", "second.fit"]].concat(),
+    );
+    assert!(text.contains("prior  normal, the Gaussian q of the fit first.fit (y ~ x; 10 rows)"), "{text}");
+    assert!(text.contains("KL(q‖posterior) ≤"), "{text}");
+    assert!(text.contains("every statement below is about the posterior under this"), "{text}");
+    said(&bench, &[&model("line.csv")[..], &wide, &["--out", "whole.fit"]].concat());
+    let mean = |name: &str| -> Vec<f64> {
+        let text = std::fs::read_to_string(bench.path(&format!("{name}/fit.json"))).unwrap();
+        let fit: Value = serde_json::from_str(&text).unwrap();
+        fit["mean"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+    };
+    for (a, b) in mean("second.fit").iter().zip(mean("whole.fit")) {
+        assert!((a - b).abs() < 1e-7 * b.abs(), "{a} {b}");
+    }
+    // The record is enough to make the model again; the run file names the earlier fit.
+    let run = std::fs::read_to_string(bench.path("second.fit/run.toml")).unwrap();
+    assert!(run.contains("prior-from = \"../first.fit\"\n"), "{run}");
+    said(&bench, &["--config", "second.fit/run.toml", "--out", "again.fit"]);
+    assert_eq!(mean("again.fit"), mean("second.fit"));
+    std::fs::remove_dir_all(bench.path("first.fit")).unwrap();
+    bench.provi(&["certify", "second.fit", "second.csv", "--seed", "1"]).exits(0);
+    let refused = bench.provi(
+        &[&["fit"], &model("line.csv")[..], &["--prior-from", "whole.fit", "--prior-scale", "1"]].concat(),
+    );
+    assert!(refused.exits(2).stderr.contains("cannot be used with"));
+    let refused = bench
+        .provi(&["fit", "line.csv", "x ~ y", "--family", "gaussian", "--prior-from", "whole.fit"])
+        .exits(2);
+    assert!(refused.stderr.contains("coefficients of one say nothing about the other"), "{}", refused.stderr);
+}

@@ -20,8 +20,12 @@ use crate::predict::columns;
 use crate::run::with_threads;
 use crate::wait::{Shared, Viewer, interruptible, on_a_thread};
 
-/// Fits a formula to a table.
+/// The name of an earlier fit that is in memory.
+const EARLIER: &str = "prior_from";
+
+/// Fits a formula to a table; `earlier` is a fit whose Gaussian becomes the prior.
 #[pyfunction]
+#[pyo3(signature = (formula, source, model, options, observer=None, earlier=None))]
 pub(crate) fn fit_formula(
     py: Python<'_>,
     formula: String,
@@ -29,7 +33,9 @@ pub(crate) fn fit_formula(
     model: &Bound<'_, PyDict>,
     options: &Bound<'_, PyDict>,
     observer: Option<Py<PyAny>>,
+    earlier: Option<PyRef<'_, Answer>>,
 ) -> PyResult<Answer> {
+    let earlier = earlier.map(|answer| answer.fitted.clone());
     let (model, run) = (model_options(model)?, run_options(options)?);
     run.check().map_err(refuse)?;
     let (threads, data) = (run.threads, source.data(&formula)?);
@@ -47,7 +53,10 @@ pub(crate) fn fit_formula(
             let (begin, limit) = (Instant::now(), run.limit()?);
             let deadline = limit.and_then(|limit| begin.checked_add(limit));
             Signal::on(&its.stop).at(deadline).cover(|| {
-                let analysis = Analysis::of(data, &formula, &model)?;
+                let analysis = match &earlier {
+                    Some(earlier) => Analysis::after(data, &formula, &model, earlier, EARLIER)?,
+                    None => Analysis::of(data, &formula, &model)?,
+                };
                 watch.time_limit = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
                 analysis.fit(&run, &mut watch)
             })

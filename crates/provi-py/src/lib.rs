@@ -40,6 +40,7 @@ mod native;
 mod options;
 mod predict;
 mod run;
+mod simulate;
 mod wait;
 mod weighted;
 mod words;
@@ -73,6 +74,8 @@ mod _provi {
     use super::predict::{level, poisson_rates, predict};
     #[pymodule_export]
     use super::run::{certify, fit, log_density};
+    #[pymodule_export]
+    use super::simulate::{calibrate, prior_predictive};
     #[pymodule_export]
     use super::weighted::{resampled, weights_of};
     #[pymodule_export]

@@ -40,10 +40,10 @@ pub(crate) fn run_keywords() -> Vec<String> {
     own.chain(groups.into_iter().flatten()).map(|key| keyword(key)).collect()
 }
 
-/// The keywords of a model; the name of the default prior is only for files.
+/// The keywords of a model; the name of the default prior and the unit of times are only for files.
 #[pyfunction]
 pub(crate) fn model_keywords() -> Vec<String> {
-    let own = keys_of::<ModelOptions>().iter().filter(|key| **key != "default-prior");
+    let own = keys_of::<ModelOptions>().iter().filter(|key| !["default-prior", "time-unit"].contains(key));
     own.map(|key| keyword(key)).collect()
 }
 

@@ -182,7 +182,10 @@ def refused_options(data, folder):
     (folder / "prior.csv").write_text("name,(Intercept),x\n(Intercept),1,0\nx,0,1\n")
     fit = lambda formula, **options: lambda: provi.fit_formula(formula, table, progress=False, **options)  # noqa: E731
     linear = lambda **options: fit("y ~ x", family="gaussian", **options)  # noqa: E731
+    linear(noise_sd=1.0)().save(folder / "earlier.fit")
+    both = {"prior_from": folder / "earlier.fit", "prior_covariance": folder / "prior.csv"}
     return {
+        "prior_from": linear(noise_sd=1.0, **both),
         "noise_sd": fit("count ~ x", family="poisson", noise_sd=1.0),
         "prior_scale": linear(prior_scale=-1.0),
         "prior_covariance": linear(prior_covariance=folder / "prior.csv", prior_scale=1.0),

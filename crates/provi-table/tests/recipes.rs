@@ -50,6 +50,38 @@ fn a_recipe_reproduces_its_frame_to_the_bit_even_through_json() {
 }
 
 #[test]
+fn factors_of_another_recipe_keep_their_constants() {
+    let formula = "y ~ scale(x) + center(z) + poly(x, 2) + bs(z, 3) + town";
+    let first = frame(formula, false);
+    let factors: Vec<CodedFactor> =
+        first.recipe().population.terms.iter().flat_map(|term| term.factors.clone()).collect();
+    // Other rows, in other units, among them a town of which the first ones know nothing.
+    let other = "y,x,z,town,clinic,e\n1,15,20,Bern,1,1\n0,22,33,Genf,2,2\n1,31,14,Chur,1,3\n0,47,22,Bern,3,1\n1,51,9,Chur,2,2\n";
+    let parsed = Formula::parse(formula).unwrap();
+    let options = FrameOptions { coded: factors.clone(), ..FrameOptions::default() };
+    let second = ModelFrame::new(&table(other), &parsed, &options).unwrap();
+    for (a, b) in first.recipe().population.terms.iter().zip(&second.recipe().population.terms) {
+        assert_eq!(a == b, a.text != "town", "{}", a.text);
+    }
+    let own = ModelFrame::new(&table(other), &parsed, &FrameOptions::default()).unwrap();
+    assert_ne!(own.recipe().population.terms[0], first.recipe().population.terms[0]);
+    let CodedFactor::Scaled { mean, sd, .. } = factors[0] else { panic!("scale(x) is scaled") };
+    assert!((mean - 4.959375).abs() < 1e-12);
+    assert!((second.design.population_row(0)[1] - (15.0 - mean) / sd).abs() < 1e-12);
+    // Another degree is another factor.
+    let cubic = Formula::parse("y ~ poly(x, 3)").unwrap();
+    let cubic = ModelFrame::new(&table(other), &cubic, &options).unwrap();
+    assert!(!factors.contains(&cubic.recipe().population.terms[0].factors[0]));
+    // A stored factor may come from anywhere.
+    let mut spoiled = factors;
+    if let CodedFactor::Scaled { sd, .. } = &mut spoiled[0] {
+        *sd = 0.0;
+    }
+    let options = FrameOptions { coded: spoiled, ..FrameOptions::default() };
+    assert!(ModelFrame::new(&table(other), &parsed, &options).is_err());
+}
+
+#[test]
 fn a_row_gets_the_same_design_whatever_rows_stand_beside_it() {
     for formula in FORMULAS {
         let frame = frame(formula, true);

@@ -16,6 +16,7 @@ pub(crate) mod prior;
 pub(crate) mod rows;
 mod score;
 pub mod separation;
+mod simulate;
 pub mod sparse;
 mod sparse_glm;
 pub mod stream;

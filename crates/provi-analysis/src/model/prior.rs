@@ -60,7 +60,7 @@ impl Parts<'_> {
     ///
     /// With standardized predictors, N(ν, s²) is the prior of b_j = sd_j β_j, and for the intercept that of b_0 =
     /// β_0 + Σ mean_j β_j at the means.
-    fn population_laws(&self, family: Family, data: &DataSummary) -> Result<DataPrior> {
+    pub(super) fn population_laws(&self, family: Family, data: &DataSummary) -> Result<DataPrior> {
         let names = &self.names[..self.population];
         let mut laws = match self.options.leaves_prior_open() {
             true => DataPrior::new(data, family, self.population),

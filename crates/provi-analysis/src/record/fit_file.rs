@@ -19,6 +19,7 @@ use super::mirror::{
     ProvenanceKey, SubsampleKeys,
 };
 use super::mixture::MixtureRecord;
+use super::prior_from::PriorFrom;
 use super::scale::{Correlations, Scale};
 use super::trust::{SearchRecord, TrustRecord};
 use crate::options::ModelOptions;
@@ -265,9 +266,12 @@ pub struct ModelRecord {
     /// the intercept's own values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_at_means: Option<PriorAtMeans>,
-    /// The population's prior covariance, if it came from a file.
+    /// The population's prior covariance, if it came from a file or a fit.
     #[serde(default)]
     pub prior_covariance: Option<Vec<Vec<f64>>>,
+    /// The fit from which the population's prior comes, if it comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_from: Option<PriorFrom>,
     /// The noise σ of a family that has one.
     pub noise_sd: Option<f64>,
     /// For times to an event: the time at which the exponential of the linear predictor is the cumulative hazard.

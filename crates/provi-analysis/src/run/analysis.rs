@@ -1,5 +1,6 @@
 //! From a table and a formula to a fit: everything that `provi fit` does, except printing.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use provi::Gaussian;
@@ -7,9 +8,12 @@ use provi::fit::Watch;
 use provi_table::Table;
 
 use crate::error::{Error, Result};
-use crate::model::{self, Data, Model};
+use crate::model::{self, Data, Earlier, Model};
 use crate::options::{ModelOptions, RunOptions};
+use crate::record::fit_file::sha256;
+use crate::run::calibrate::{CalibrateAsked, Calibration, calibrate};
 use crate::run::fitted::Fitted;
+use crate::run::prior_predictive::{PriorAsked, PriorPredictive, prior_predictive};
 use crate::run::problem::Problem;
 use crate::run::sensitivity::{Sensitivity, sensitivity};
 
@@ -67,6 +71,21 @@ impl Analysis {
         Ok(Self { data, model })
     }
 
+    /// [`Analysis::of`] with the Gaussian of an earlier fit as the prior of the coefficients that both models have. `name` stands for the
+    /// fit in messages.
+    pub fn after(
+        data: Data,
+        formula: &str,
+        options: &ModelOptions,
+        earlier: &Fitted,
+        name: &str,
+    ) -> Result<Self> {
+        let sha256 = sha256(earlier.file.to_json().as_bytes());
+        let earlier = Earlier::new(name.to_owned(), sha256, earlier.file.clone(), &earlier.gaussian)?;
+        let model = Model::after(&data, formula, options, &earlier)?;
+        Ok(Self { data, model })
+    }
+
     /// The target, and what a reader needs to know about it.
     pub fn model(&self) -> &Model {
         &self.model
@@ -90,5 +109,19 @@ impl Analysis {
     /// How much an answer depends on the prior.
     pub fn sensitivity(&self, fitted: &Fitted) -> Result<Sensitivity> {
         sensitivity(&self.model, fitted)
+    }
+
+    /// What responses the prior expects, before any fit.
+    pub fn prior_predictive(&self, asked: &PriorAsked) -> Result<PriorPredictive> {
+        prior_predictive(&self.model, asked)
+    }
+
+    /// Simulation-based calibration at the design of the data; `told` hears how many simulations are made, and may end it.
+    pub fn calibrate(
+        &self,
+        asked: &CalibrateAsked,
+        told: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Calibration> {
+        calibrate(&self.model, asked, told)
     }
 }

@@ -11,7 +11,7 @@ use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;
 use crate::error::{BadFit, Error, Result};
-use crate::model::{Data, Model, Origin, Scale};
+use crate::model::{Data, Given, Model, Origin, Scale};
 use crate::options::ModelOptions;
 use crate::record::fit_file::{ContrastRecord, FitFile, Kind, TracePoint};
 use crate::record::gaussian_file::GaussianFile;
@@ -151,14 +151,23 @@ impl Fitted {
 pub fn rebuild(file: &FitFile, data: &Data, formula: &str, options: &ModelOptions) -> Result<Model> {
     let record = &file.model;
     let prior = match &record.prior_covariance {
-        Some(rows) if options.prior_covariance == record.options.prior_covariance => {
+        Some(rows)
+            if options.prior_covariance == record.options.prior_covariance
+                && options.prior_from == record.options.prior_from =>
+        {
             let matrix = Matrix::new(rows.len(), rows.len(), rows.concat())?;
             let mean = record.prior_mean.get(..rows.len()).unwrap_or_default();
             Some(Gaussian::from_covariance(mean, matrix)?)
         }
         _ => None,
     };
-    let mut model = Model::build(data, formula, options, prior.as_ref())?;
+    let mut model = match (&prior, &record.prior_from, &record.recipe) {
+        (Some(prior), Some(from), Some(recipe)) => {
+            let model = Model::make(data, formula, options, Given::Recorded { prior, recipe })?;
+            Model { prior_from: Some(from.clone()), ..model }
+        }
+        _ => Model::build(data, formula, options, prior.as_ref())?,
+    };
     // A scale fixed at its estimated value is still an estimated one.
     for scale in &mut model.scales {
         let integrated = scale.origin == Origin::Integrated;

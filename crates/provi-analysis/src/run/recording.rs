@@ -95,6 +95,7 @@ pub fn model(model: &Model) -> ModelRecord {
             let covariance = prior.covariance();
             (0..model.population).map(|i| covariance.row(i).to_vec()).collect()
         }),
+        prior_from: model.prior_from.clone(),
         time_unit: model.family.time_unit(),
         noise_sd: match model.scales.iter().find(|scale| scale.is_noise()) {
             Some(noise) if noise.origin == Origin::Integrated => Some(noise.sd),

@@ -248,7 +248,7 @@ fn finish(
     Ok(Ending { outcome, stopped: fit.file.stopped_early, failure: kept.err() })
 }
 
-fn start_threads(threads: u32, quiet: bool) -> Result<()> {
+pub(crate) fn start_threads(threads: u32, quiet: bool) -> Result<()> {
     let (number, words) = threads::sensible(threads as usize);
     if let Some(words) = words.filter(|_| !quiet) {
         eprintln!("--{words}");

@@ -181,7 +181,9 @@ impl Case {
             15 => report(&mut words, chance),
             16 if chance.once_in(2) => loo(&mut words, chance),
             16 => compare(&mut words, chance),
+            17 if chance.once_in(2) => prior(&mut words, chance),
             17 => inspect(&mut words, chance),
+            18 if chance.once_in(2) => calibrate(&mut words, chance),
             18 => plan(&mut words, chance),
             _ => explain(&mut words, chance),
         }
@@ -213,6 +215,13 @@ fn model(words: &mut Words, chance: &mut Chance) {
         ],
     );
     option(words, chance, 20, "--prior-covariance", &["cov.csv", REST, "good.csv", "nowhere.csv"]);
+    option(
+        words,
+        chance,
+        20,
+        "--prior-from",
+        &["both.fit", "x.fit", REST, "good.csv", "nowhere.fit", "cut.fit", ""],
+    );
     option(words, chance, 10, "--group-scale", &["0.5", "g=0.5", REST, "g:x=1e-300", "g=nan", "q=1", "="]);
     option(words, chance, 10, "--factor", &["dense", "sparse", REST, "full", ""]);
     option(words, chance, 12, "--weights", &["n", REST, "w", "x", "g", "y", "q", ""]);
@@ -337,6 +346,29 @@ fn predict(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 4, "--seed", COUNTS);
     flag(words, chance, 3, "--csv");
     flag(words, chance, 3, "--json");
+}
+
+fn prior(words: &mut Words, chance: &mut Chance) {
+    say(words, &["prior", chance.of(TABLES), chance.of(FORMULAS)]);
+    model(words, chance);
+    option(words, chance, 2, "--draws", &["2", "20", "100", REST, "1", "0", "-1", "4294967296"]);
+    option(words, chance, 4, "--seed", COUNTS);
+    option(words, chance, 4, "--out", OUTS);
+    flag(words, chance, 4, "--json");
+}
+
+fn calibrate(words: &mut Words, chance: &mut Chance) {
+    say(words, &["calibrate", chance.of(TABLES), chance.of(FORMULAS)]);
+    model(words, chance);
+    words.push(format!("--simulations={}", chance.of(&["20", "25", REST, "3", "0", "x", "4294967296"])));
+    words.push(format!("--time-limit={}", chance.of(LIMITS)));
+    option(words, chance, 3, "--draws", &["9", "19", "99", REST, "1", "10000", "-1"]);
+    option(words, chance, 4, "--level", NUMBERS);
+    option(words, chance, 4, "--seed", COUNTS);
+    option(words, chance, 6, "--threads", &["1", "2", REST, "0", "x"]);
+    option(words, chance, 4, "--out", OUTS);
+    flag(words, chance, 4, "--json");
+    flag(words, chance, 4, "--quiet");
 }
 
 fn loo(words: &mut Words, chance: &mut Chance) {

@@ -59,6 +59,7 @@ from ._model import (
 from ._numpyro import from_numpyro
 from ._nuts import NutsStart
 from ._provi import __version__
+from ._simulate import Calibration, PriorPredictive, calibrate, prior_predictive
 from ._pymc import from_pymc
 from ._scale import ScaledFit, ScaledModel
 from ._stan import from_library, from_stan
@@ -67,6 +68,7 @@ from ._torch import from_torch
 
 __all__ = [
     "CFunction",
+    "Calibration",
     "Certificate",
     "Compared",
     "Comparison",
@@ -84,6 +86,7 @@ __all__ = [
     "MomentStatement",
     "NutsStart",
     "PosteriorMoments",
+    "PriorPredictive",
     "Promise",
     "Robust",
     "ScaledFit",
@@ -97,6 +100,7 @@ __all__ = [
     "__version__",
     "binomial",
     "black_box",
+    "calibrate",
     "certify",
     "cloglog",
     "compare",
@@ -116,6 +120,7 @@ __all__ = [
     "logistic",
     "negative_binomial",
     "poisson",
+    "prior_predictive",
     "probit",
     "weibull",
 ]

@@ -138,6 +138,7 @@ def fit_formula(
     prior: Words = None,
     prior_scale: Optional[float] = None,
     prior_covariance: Union[None, str, os.PathLike[str]] = None,
+    prior_from: Union[None, str, os.PathLike[str], Fit] = None,
     group_scale: Words = None,
     scales: Optional[str] = None,
     factor: Optional[str] = None,
@@ -180,6 +181,9 @@ def fit_formula(
         for the intercept at the column means. ``fit.prior`` has all of it.
     prior_scale: short for the prior ``normal(0, prior_scale)`` of every coefficient, on the scale of the data.
     prior_covariance: a CSV file with the prior mean and covariance of the population's coefficients; it is the whole prior.
+    prior_from: an earlier fit, or its folder: its Gaussian becomes the prior of the coefficients that both models have. Columns that it does not
+        have, effects of groups and scales keep priors of their own; ``fit.prior`` says which. Columns such as ``scale(x)`` keep the constants
+        of the earlier data. Do not use the same data again: they would count twice.
     group_scale: the standard deviation between groups, ``0.5``, ``"clinic=0.5"`` or ``"clinic:age=0.1"``; one or several. The effects of a
         group are then independent.
     scales: what happens to a noise and to deviations between groups that are not given: ``"integrate"``, the default, integrates over them,
@@ -210,8 +214,10 @@ def fit_formula(
     model.update({name: _words(model[name]) for name in ("prior", "group_scale", "reference", "na")})
     if prior_covariance is not None:
         model["prior_covariance"] = os.fspath(prior_covariance)
+    earlier = prior_from._core if isinstance(prior_from, Fit) else None
+    model["prior_from"] = None if earlier is not None or prior_from is None else os.fspath(prior_from)
     with Watcher(progress) as observer:
-        core = _provi.fit_formula(formula, _columns.source(data), model, options, observer)
+        core = _provi.fit_formula(formula, _columns.source(data), model, options, observer, earlier)
     return FormulaFit(core)
 
 

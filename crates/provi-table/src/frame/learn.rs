@@ -135,6 +135,14 @@ impl Learner<'_> {
             });
             self.point(error, x)
         };
+        if let Some((coded, x)) =
+            self.options.coded.iter().find_map(|coded| Some((coded, coded.meant_by(factor)?)))
+        {
+            // Its constants are known; the numbers must still be there.
+            coded.check()?;
+            number(x)?;
+            return Ok(coded.clone());
+        }
         match factor {
             Factor::Column(name) => match self.facts.kind(name) {
                 Some(ColumnKind::Category) => {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::recipe::CodedFactor;
 use crate::error::shown;
 
 /// What to do with rows that have a missing value in a column of the model.
@@ -37,6 +38,9 @@ pub struct FrameOptions {
     /// Cell texts that mean "no value" besides the usual ones (an empty cell, `NA`, `NaN`, `null`, `n/a`, `.`,
     /// `?`).
     pub na: Vec<String>,
+    /// Factors of another recipe: one of them that is written as a factor of the formula, such as `scale(x)`, keeps the constants that it
+    /// has there. Levels of categories are always those of the data.
+    pub coded: Vec<CodedFactor>,
 }
 
 /// Rows left out because of missing values.

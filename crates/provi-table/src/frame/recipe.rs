@@ -6,7 +6,7 @@ use super::basis::{Polynomial, Spline};
 use crate::{
     days::DateColumn,
     error::{BadModel, Error, Result},
-    formula::{Expression, Quoted},
+    formula::{Expression, Factor, Quoted},
 };
 
 /// How a design is made: everything learned from the data for which it was first made.
@@ -297,7 +297,33 @@ impl CodedFactor {
         }
     }
 
-    fn check(&self) -> Result<()> {
+    /// The number of which it is a function with constants of the data, if it is what a factor of a formula asks for.
+    pub(crate) fn meant_by(&self, factor: &Factor) -> Option<&Expression> {
+        match (self, factor) {
+            (Self::Scaled { x, function, .. }, Factor::Center(other))
+                if function == "center" && x == other =>
+            {
+                Some(x)
+            }
+            (Self::Scaled { x, function, .. }, Factor::Scale(other)) if function == "scale" && x == other => {
+                Some(x)
+            }
+            (Self::Polynomial { x, basis }, Factor::Polynomial(other, degree))
+                if x == other && basis.degree() == *degree =>
+            {
+                Some(x)
+            }
+            (Self::Spline { x, basis }, Factor::Spline(other, count))
+                if x == other && basis.count() == *count =>
+            {
+                Some(x)
+            }
+            _ => None,
+        }
+    }
+
+    /// Refuses constants that no data give. A stored factor may come from anywhere.
+    pub(crate) fn check(&self) -> Result<()> {
         let fine = match self {
             Self::Number { .. } => true,
             Self::Scaled { mean, sd, .. } => mean.is_finite() && sd.is_finite() && *sd > 0.0,

@@ -11,6 +11,7 @@
 
 mod certify;
 mod correlation;
+mod draw;
 mod integrate;
 mod marginals;
 mod mixture;

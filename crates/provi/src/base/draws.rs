@@ -31,6 +31,15 @@ pub enum Purpose {
     Propose,
     /// Draws of scales, and of the coefficients that go with them.
     Scales,
+    /// Draws of the prior.
+    Prior,
+}
+
+impl Seed {
+    /// A seed for the part of a run with this number: the parts share no draws.
+    pub fn part(self, number: u64) -> Self {
+        Self(mix(self.0 ^ mix(number.wrapping_add(1))))
+    }
 }
 
 /// A stream of standard normal vectors.

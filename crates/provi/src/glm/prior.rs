@@ -3,6 +3,7 @@
 mod centered;
 mod data;
 mod entries;
+mod sample;
 mod standard;
 mod ties;
 

@@ -26,23 +26,14 @@ pub(super) fn uncensored(times: &[Time]) -> Vec<f64> {
 }
 
 /// Replicated times, made comparable with [`uncensored`] ones where rows enter late: each is drawn anew given that it is later than its row's
-/// entry e, and then spread over the estimate of its replicate.
-/// ```text
-/// κ(T) = κ(e) + κ(t),   for κ(t)eˢ is exponential
-/// ```
-/// `noise`: one σ for each replicate, if it was drawn.
+/// entry, and then spread over the estimate of its replicate. `noise`: one σ for each replicate, if it was drawn.
 pub(super) fn with_entries(family: Family, times: &[Time], noise: &[f64], replicated: &mut [f64]) {
     if times.iter().all(|time| time.entry() <= 0.0) {
         return;
     }
     for (k, replicate) in replicated.chunks_exact_mut(times.len()).enumerate() {
         let shape = noise.get(k).map_or(family.hazard_shape().unwrap_or(1.0), |sigma| 1.0 / sigma);
-        let later = |(time, t): (&Time, &f64)| {
-            let (e, t) = (time.entry(), *t);
-            let (high, low) = if e > t { (e, t) } else { (t, e) };
-            // (e^k + t^k)^{1/k} without overflow.
-            Time::at(high * ((low / high).powf(shape).ln_1p() / shape).exp()).entered(e)
-        };
+        let later = |(time, t): (&Time, &f64)| Time::at(time.later(*t, shape)).entered(time.entry());
         let drawn: Vec<Time> = times.iter().zip(replicate.iter()).map(later).collect();
         replicate.copy_from_slice(&uncensored(&drawn));
     }

@@ -106,6 +106,33 @@ impl Time {
         self.entry
     }
 
+    /// A time given that it is after the entry e, from one that was drawn without this condition:
+    /// ```text
+    /// κ(T) = κ(e) + κ(t),   for κ(t)eˢ is exponential
+    /// ```
+    pub(crate) fn later(self, t: f64, shape: f64) -> f64 {
+        let (high, low) = if self.entry > t { (self.entry, t) } else { (t, self.entry) };
+        // (e^k + t^k)^{1/k} without overflow.
+        if low > 0.0 { high * ((low / high).powf(shape).ln_1p() / shape).exp() } else { high }
+    }
+
+    /// What would be known of a row like this one whose event comes at t: censored at the same time if this one was, else at `last`; within one
+    /// of the intervals of the same width that follow one another, if this one lies in an interval.
+    pub(crate) fn like(self, t: f64, last: f64) -> Self {
+        let end = if self.is_event() { last } else { self.last() };
+        let width = self.last() - self.start();
+        let time = match self.how() {
+            _ if t > end => Self::after(end),
+            Seen::Within => {
+                let from = self.start() + width * (((t - self.start()) / width).ceil() - 1.0);
+                let (from, to) = (from.max(self.entry), from + width);
+                if from < to { Self::between(from, to) } else { Self::at(t) }
+            }
+            Seen::At | Seen::After => Self::at(t),
+        };
+        time.entered(self.entry)
+    }
+
     fn how(self) -> Seen {
         match self {
             Self { to, .. } if !to.is_finite() => Seen::After,
@@ -397,6 +424,34 @@ mod tests {
                 "{n}: {law:?} {expected:?}"
             );
         }
+    }
+
+    /// Cells of an interval's width hold the time that is drawn, and whoever enters late has later times.
+    #[test]
+    fn rows_like_others_are_known_as_these_are() {
+        let row = Time::between(2.0, 3.0).entered(0.7);
+        for (t, from, to) in
+            [(2.5, 2.0, 3.0), (3.0, 2.0, 3.0), (4.2, 4.0, 5.0), (0.9, 0.7, 1.0), (1.5, 1.0, 2.0)]
+        {
+            let found = row.like(t, 9.0);
+            assert!(
+                (found.start() - from).abs() < 1e-12 && (found.last() - to).abs() < 1e-12,
+                "{t}: {found:?}"
+            );
+            assert!(found.check().is_ok() && found.entry() > 0.6);
+        }
+        assert_eq!(row.like(9.5, 9.0), Time::after(9.0).entered(0.7));
+        assert_eq!(Time::after(4.0).like(5.0, 9.0), Time::after(4.0));
+        assert_eq!(Time::after(4.0).like(3.0, 9.0), Time::at(3.0));
+        assert_eq!(Time::at(4.0).like(5.0, 9.0), Time::at(5.0));
+        // P(T > t | T > e) = exp(κ(e) − κ(t)): the quantiles agree.
+        let (shape, entry, u) = (1.7f64, 0.8f64, 0.35f64);
+        let (plain, later) = ((-u.ln()).powf(1.0 / shape), Time::at(2.0).entered(entry));
+        let expected = (entry.powf(shape) - u.ln()).powf(1.0 / shape);
+        assert!(
+            (later.later(plain, shape) - expected).abs() < 1e-12
+                && Time::at(2.0).later(1.3, shape).to_bits() == 1.3f64.to_bits()
+        );
     }
 
     #[test]
