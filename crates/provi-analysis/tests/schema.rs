@@ -13,6 +13,7 @@ use provi_analysis::options::{FamilyName, ModelOptions, RunOptions, StepOptions}
 use provi_analysis::record::about::About;
 use provi_analysis::record::fit_file::FitFile;
 use provi_analysis::record::library::{ConstrainedRecord, LibraryRecord};
+use provi_analysis::run::robust::RobustAsked;
 use provi_analysis::{Analysis, Problem};
 use serde_json::{Value, json};
 
@@ -93,6 +94,16 @@ fn analysis(formula: &str, options: &ModelOptions) -> Analysis {
 
 fn fitted(formula: &str, model: &ModelOptions, run: &RunOptions) -> FitFile {
     analysis(formula, model).fit(run, &mut Watch::default()).unwrap().file
+}
+
+/// With all that can be asked for beside a fit.
+fn asked_beside() -> FitFile {
+    let analysis = analysis("y ~ z", &ModelOptions::default());
+    let mut fit = analysis.fit(&RunOptions::default(), &mut Watch::default()).unwrap();
+    fit.file.prior_sensitivity = Some(analysis.sensitivity(&fit).unwrap());
+    let asked = RobustAsked { cluster: Some("town".to_owned()), ..RobustAsked::default() };
+    fit.file.robust = Some(fit.robust(analysis.model(), analysis.data(), &asked).unwrap());
+    fit.file
 }
 
 /// A formula with every kind of term, and every option of a model that leaves a trace in the file; a response of text; a prior
@@ -214,8 +225,13 @@ fn list() -> PathBuf {
 
 #[test]
 fn no_key_of_fit_json_is_renamed_removed_or_of_another_type() {
-    let all: Vec<FitFile> =
-        formula().into_iter().chain(hierarchical()).chain(planned()).chain(densities()).collect();
+    let all: Vec<FitFile> = formula()
+        .into_iter()
+        .chain(hierarchical())
+        .chain(planned())
+        .chain(densities())
+        .chain([asked_beside()])
+        .collect();
     let files: Vec<Value> = all.iter().map(|file| serde_json::from_str(&file.to_json()).unwrap()).collect();
     for (file, value) in all.iter().zip(&files) {
         let again: FitFile = serde_json::from_value(value.clone()).unwrap();
