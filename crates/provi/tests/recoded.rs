@@ -356,7 +356,7 @@ fn simulated_intervals_and_late_entries_hold_the_truth() {
         let drawn =
             predict::responses(weibull, &known, &predict::Rows::new(&all), 1, Seed(400 + set)).unwrap();
         // Half of the people enter at 1.2, if they are still without an event.
-        let entry = |n: usize| if n % 2 == 0 { 1.2 } else { 0.0 };
+        let entry = |n: usize| if n.is_multiple_of(2) { 1.2 } else { 0.0 };
         let chosen: Vec<usize> = (0..4 * rows).filter(|&n| drawn[n] > entry(n)).take(2 * rows).collect();
         let design = || {
             let entries: Vec<f64> = chosen.iter().flat_map(|&n| [1.0, x[n]]).collect();
@@ -364,7 +364,7 @@ fn simulated_intervals_and_late_entries_hold_the_truth() {
         };
         let seen = |n: usize| match drawn[n] {
             t if t > 4.0 => Time::after(4.0),
-            t if n % 3 == 0 => Time::between((2.0 * t).floor() / 2.0, (2.0 * t).floor() / 2.0 + 0.5),
+            t if n.is_multiple_of(3) => Time::between((2.0 * t).floor() / 2.0, (2.0 * t).floor() / 2.0 + 0.5),
             t => Time::at(t),
         };
         let right: Vec<Time> = chosen.iter().map(|&n| seen(n).entered(entry(n))).collect();

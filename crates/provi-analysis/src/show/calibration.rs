@@ -131,6 +131,7 @@ impl Calibration {
             });
         }
         Page {
+            interactive: true,
             title: format!("Calibration of {title}"),
             subtitle: format!(
                 "{} simulations, {} draws each, seed {}",
@@ -191,7 +192,7 @@ impl Calibration {
             let count = one.ranks.iter().filter(|rank| (low..high).contains(*rank)).count() as f64;
             let share = f64::from(all) / f64::from((high - low) * bars);
             let title = format!("ranks {low} to {}: {count}", high - 1);
-            Bar { low: f64::from(low), high: f64::from(high), height: count * share, title }
+            Bar { low: f64::from(low), high: f64::from(high), base: 0.0, height: count * share, title }
         };
         Chart::new(
             format!("histogram of the ranks of {}", one.name),

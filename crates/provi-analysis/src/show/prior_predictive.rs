@@ -101,6 +101,7 @@ impl PriorPredictive {
         }
         let draws = grouped(self.draws as u64);
         Page {
+            interactive: true,
             title: format!("What the prior of {title} expects"),
             subtitle: format!("{draws} simulated data sets, seed {}", self.seed),
             sections,
@@ -113,7 +114,7 @@ impl PriorPredictive {
         let bar = |(i, share): (usize, &f64)| {
             let low = i as f64 * width;
             let title = format!("{:.2} to {:.2}: {:.1} %", low, low + width, 100.0 * share);
-            Bar { low, high: low + width, height: *share, title }
+            Bar { low, high: low + width, base: 0.0, height: *share, title }
         };
         Chart::new(
             "probabilities of single rows under the prior",
@@ -150,7 +151,7 @@ fn histogram(one: &PriorStatistic) -> Option<Chart> {
     let bar = |(i, count): (usize, &f64)| {
         let from = low + i as f64 * width;
         let title = format!("{} to {}: {count}", plain(from), plain(from + width));
-        Bar { low: from, high: from + width, height: *count, title }
+        Bar { low: from, high: from + width, base: 0.0, height: *count, title }
     };
     let chart = Chart::new(
         format!("{} of simulated data sets", one.name),

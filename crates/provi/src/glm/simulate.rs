@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn censored_rows_stay_censored_and_no_time_comes_after_the_last() {
         let times = [1.0, 4.0, 2.0, 3.0];
-        let family = Family::ExponentialTime { unit: 1.0 };
+        let family = Family::ExponentialTime { unit: 1.0, coarse: false };
         let model =
             Glm::survival(family, design(4), &times, &[1.0, 1.0, 0.0, 1.0], Prior::scale(1.0).unwrap())
                 .unwrap();
