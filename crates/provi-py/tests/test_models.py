@@ -90,7 +90,7 @@ def close(a, b, tolerance=1e-12):
     ],
 )
 def test_the_answer_is_that_of_the_command(command, data, tmp_path, formula, options, make):
-    names = ["label", "count", "trials", "successes", "value", "positive", "weight", "offset"]
+    names = ["label", "count", "trials", "successes", "value", "positive", "entry", "upper", "weight", "offset"]
     with open(tmp_path / "data.csv", "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["a", "b", *names])
