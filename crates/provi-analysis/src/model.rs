@@ -169,6 +169,7 @@ impl Model {
         if let Some(earlier) = earlier {
             let (formula, success) = (&formula, success.as_deref());
             earlier.check(&prior_from::Own { options, formula, success, recipe: &recipe, family })?;
+            warnings.extend(earlier.about_groups(&recipe, family));
         }
         // The prior's scales may depend on the data: it replaces another prior once the data have been summarised.
         let target = opened.target(data, family, Prior::default())?;

@@ -141,20 +141,28 @@ fn columns_that_the_fit_has_not_have_priors_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
     let first = kept(dir.path(), table(0..40), "y ~ x + town", &wide());
     let more = || towns(40..90, &["Basel", "Bern", "Genf"]);
-    let second = fit(more(), "y ~ z + town", &after(&first, linear()));
+    let second = fit(more(), "y ~ x + z + town", &after(&first, linear()));
     let from = second.file.model.prior_from.as_ref().unwrap();
-    assert_eq!(from.columns, ["(Intercept)", "town[Bern]"]);
-    assert_eq!(from.left_out, ["x"]);
+    assert_eq!(from.columns, ["(Intercept)", "x", "town[Bern]"]);
+    assert_eq!(from.left_out, [""; 0]);
     assert_eq!(from.new.len(), 2);
     assert!(from.new[0].ends_with("on z from the mean of its column"), "{:?}", from.new);
     assert!(from.new[1].ends_with("on town[Genf]"), "{:?}", from.new);
     // z may begin anywhere.
-    let shifted = fit(more(), "y ~ I(z - 100) + town", &after(&first, linear()));
+    let shifted = fit(more(), "y ~ x + I(z - 100) + town", &after(&first, linear()));
     assert!((shifted.file.neg_elbo - second.file.neg_elbo).abs() < 1e-6);
     // A prior of a new column may be given.
     let own = ModelOptions { prior: vec!["z=normal(1, 2)".parse().unwrap()], ..linear() };
-    let own = fit(more(), "y ~ z + town", &after(&first, own));
+    let own = fit(more(), "y ~ x + z + town", &after(&first, own));
     assert!(own.file.model.prior_from.unwrap().new[0].starts_with("normal(1, 2) on z"));
+    // A level that is gone is integrated out; a term that is gone, or that shares a column, would change what the others mean.
+    let three = kept(dir.path(), more(), "y ~ x + town", &wide());
+    let fewer = fit(table(0..40), "y ~ x + town", &after(&three, linear()));
+    assert_eq!(fewer.file.model.prior_from.as_ref().unwrap().left_out, ["town[Genf]"]);
+    let said = refused(more(), "y ~ town", &after(&first, linear()));
+    assert!(said.contains("has the term `x`, which this formula has not"), "{said}");
+    let said = refused(more(), "y ~ x + town + x:z", &after(&first, linear()));
+    assert!(said.contains("no term `x:z`, which shares `x`"), "{said}");
 }
 
 #[test]
@@ -180,6 +188,13 @@ fn a_mixture_over_scales_gives_its_mean_and_covariance() {
             assert!((covariance[i][j] - expected[i][j]).abs() < 1e-12);
         }
     }
+    // With a link that is not the identity, group effects change what a coefficient means.
+    let plain = kept(dir.path(), table(0..40), "b ~ x", &ModelOptions::default());
+    let grouped =
+        Analysis::of(table(40..90), "b ~ x + (1 | town)", &after(&plain, ModelOptions::default())).unwrap();
+    assert!(
+        grouped.model().warnings.iter().any(|said| said.contains("not those of the average over groups"))
+    );
     // The scales have priors of their own, and are integrated over.
     assert!(second.mixture.is_some() && model.scales.iter().all(|scale| scale.prior.is_some()));
 }

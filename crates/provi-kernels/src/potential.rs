@@ -147,15 +147,25 @@ impl Cloglog {
     /// ```text
     /// 0 ≤ y ≤ 1   yψ(s) + (1 − y)eˢ       the share of successes of a trial
     /// y > 1       ψ(s) + (y − 1)eˢ        an event within a span: eˢ is the hazard of the span, and y − 1 times that passed before it
-    /// y < 0       |y|(eˢ − s)             an event that was seen
+    /// y ≤ −2      ψ(s) − eˢ/(y + 1)       the same where less than that passed before it
+    /// y = −1      eˢ − s                  an event that was seen
     /// ```
     #[inline(always)]
     pub fn of(y: f64) -> Self {
-        let success = y.clamp(0.0, 1.0);
-        if y < 0.0 {
-            Self { success, rate: -y, line: -y }
-        } else {
-            Self { success, rate: (1.0 - y).abs(), line: 0.0 }
+        let (success, rate, line) = match y {
+            y if y >= 0.0 => (y.min(1.0), (1.0 - y).abs(), 0.0),
+            y if y <= -2.0 => (1.0, 1.0 / (-1.0 - y), 0.0),
+            _ => (0.0, 1.0, 1.0),
+        };
+        Self { success, rate, line }
+    }
+
+    /// The response of an event within a span before which ρ times its hazard passed. [`Cloglog::of`] finds ρ without cancellation.
+    pub fn within(before: f64) -> f64 {
+        match before {
+            x if x >= 1.0 => 1.0 + x,
+            x if x > 0.0 => -1.0 - 1.0 / x,
+            _ => 1.0,
         }
     }
 

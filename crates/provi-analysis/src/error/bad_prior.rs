@@ -11,6 +11,9 @@ pub enum BadPrior {
         "it has no record of its model, so its columns cannot be compared; give a mean and a covariance with prior-covariance"
     )]
     NoRecord,
+    /// It was there a moment ago.
+    #[error("it cannot be read again: {0}; leave it where it is while the fit runs")]
+    Gone(String),
     /// It is not a fit of a formula.
     #[error(
         "it is a fit of {kind}, not of a formula, so its columns cannot be compared; give its mean and covariance with prior-covariance"
@@ -98,6 +101,22 @@ pub enum BadPrior {
         "none of its columns is in this model, so there is no prior to take from it; its columns are {0}"
     )]
     Nothing(String),
+    /// A term of the fit is not in the model.
+    #[error(
+        "it has the term `{0}`, which this formula has not, so that the other coefficients mean something else; keep the term in the formula"
+    )]
+    LeftOut(String),
+    /// A new term changes what a coefficient of the fit means.
+    #[error(
+        "it has no term `{term}`, which shares `{column}` with one of its own terms and changes what that one's coefficients mean; leave it out, or \
+         put it into the earlier fit too"
+    )]
+    Shared {
+        /// The new term.
+        term: String,
+        /// The column of both.
+        column: String,
+    },
     /// Priors of standardized predictors.
     #[error(
         "standardize is about priors that are given, and these come from the fit, on the scale of the data; leave it out"

@@ -48,8 +48,10 @@ impl Earlier {
         let mut given = GaussianFile::read(path).map_err(as_fit)?;
         let Some(file) = given.record.take() else { return Err(refused(BadPrior::NoRecord)) };
         let gaussian = given.gaussian(&file.names).map_err(as_fit)?;
-        // It was read a moment ago.
-        let digest = std::fs::read(&given.path).map(|bytes| sha256(&bytes)).unwrap_or_default();
+        let digest = match std::fs::read(&given.path) {
+            Ok(bytes) => sha256(&bytes),
+            Err(error) => return Err(refused(BadPrior::Gone(error.to_string()))),
+        };
         Self::new(name, digest, *file, &gaussian)
     }
 
@@ -135,7 +137,33 @@ impl Earlier {
             let known: Vec<&str> = theirs.columns.iter().map(|column| column.name.as_str()).collect();
             return Err(self.refused(BadPrior::Nothing(known.join(", "))));
         }
+        // A slope that goes moves the intercept by the mean of its column; one that shares a column moves the other slope.
+        let has = |terms: &[CodedTerm], one: &CodedTerm| terms.iter().any(|term| term.text == one.text);
+        if let Some(gone) = theirs.terms.iter().find(|term| !has(&ours.terms, term)) {
+            return Err(self.refused(BadPrior::LeftOut(gone.text.clone())));
+        }
+        let used: Vec<&str> = theirs.terms.iter().flat_map(columns_of).collect();
+        for term in ours.terms.iter().filter(|term| !has(&theirs.terms, term)) {
+            if let Some(column) = columns_of(term).into_iter().find(|column| used.contains(column)) {
+                let (term, column) = (term.text.clone(), column.to_owned());
+                return Err(self.refused(BadPrior::Shared { term, column }));
+            }
+        }
         Ok(())
+    }
+
+    /// A warning where only one of the two models has effects of groups, and they change what a coefficient means.
+    pub(super) fn about_groups(&self, own: &Recipe, family: Family) -> Option<String> {
+        let theirs = self.file.model.recipe.as_ref()?.groups.is_empty();
+        let identity = matches!(family, Family::Gaussian { .. });
+        (theirs != own.groups.is_empty() && !identity).then(|| {
+            let [with, without] = if theirs { ["this model", "the earlier fit"] } else { ["the earlier fit", "this model"] };
+            format!(
+                "{with} has effects of groups and {without} has none: with this link, coefficients given a group are not those of the average over \
+                 groups, so the prior from {} is about other coefficients",
+                self.name
+            )
+        })
     }
 
     /// Refuses other priors of the same coefficients.
@@ -246,6 +274,15 @@ pub(crate) fn constants(recipe: &Recipe) -> impl Iterator<Item = CodedFactor> + 
     factors
         .filter(|factor| !matches!(factor, CodedFactor::Number { .. } | CodedFactor::Category { .. }))
         .cloned()
+}
+
+/// The columns of the table that a term is made of.
+fn columns_of(term: &CodedTerm) -> Vec<&str> {
+    let mut out = Vec::new();
+    for factor in &term.factors {
+        factor.columns(&mut |name| out.push(name));
+    }
+    out
 }
 
 fn term_of(block: &Block, term: Option<usize>) -> Option<&CodedTerm> {

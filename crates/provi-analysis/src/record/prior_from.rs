@@ -27,7 +27,7 @@ pub struct PriorFrom {
     pub columns: Vec<String>,
     /// Columns that it does not have, each with its own prior in words.
     pub new: Vec<String>,
-    /// Its columns that this model does not have; they are integrated out of the prior.
+    /// Levels of its categories that this model does not have; they are integrated out of the prior.
     pub left_out: Vec<String>,
     /// Whether this model has effects of groups, or scales that are not given.
     pub keeps_scales: bool,

@@ -187,10 +187,14 @@ pub fn calibrate(
 fn known(glm: &Glm, draws: usize, seed: Seed) -> Result<Drawn> {
     let q: Gaussian = Solver::default().run(glm)?.gaussian;
     let exact = PosteriorDraws::of_glm(glm, &q, None, seed).and_then(|mut exact| exact.draw(draws));
-    Ok(match exact {
-        Ok(points) if points.rows() == draws => Drawn { points, scales: None, from: DrawnFrom::Exact },
-        _ => Drawn { points: q.sample(draws, seed), scales: None, from: DrawnFrom::Gaussian },
-    })
+    match exact {
+        Ok(points) if points.rows() == draws => Ok(Drawn { points, scales: None, from: DrawnFrom::Exact }),
+        Ok(_) => Err(provi::Error::Stopped { during: "the simulations" }.into()),
+        Err(Error::Library(
+            provi::Error::ExactDrawsCost { .. } | provi::Error::ExactDrawsRounding { .. },
+        )) => Ok(Drawn { points: q.sample(draws, seed), scales: None, from: DrawnFrom::Gaussian }),
+        Err(error) => Err(error),
+    }
 }
 
 /// The mixture over scales, begun as a fit begins: from the scales of the largest ELBO of these data.
@@ -241,10 +245,20 @@ pub(super) fn ranked(
     };
     let mut found: Vec<Result<(Vec<u32>, DrawnFrom)>> = Vec::with_capacity(asked.simulations);
     let wave = rayon::current_num_threads().max(1);
+    // Each simulation answers the stop that this thread was given.
+    let here = provi::stop::Carried::from_here();
+    let is_cut_off = |one: &Result<_>| matches!(one, Err(Error::Library(provi::Error::Stopped { .. })));
     while found.len() < asked.simulations {
         let last = (found.len() + wave).min(asked.simulations);
         let numbers: Vec<u64> = (found.len() as u64..last as u64).collect();
-        found.extend(numbers.into_par_iter().map(one).collect::<Vec<_>>());
+        let made: Vec<_> = numbers.into_par_iter().map(|number| here.within(|| one(number))).collect();
+        // What was cut off is no simulation, and neither is what came after it.
+        let whole = made.iter().position(is_cut_off).unwrap_or(made.len());
+        let cut_off = whole < made.len();
+        found.extend(made.into_iter().take(whole));
+        if cut_off {
+            break;
+        }
         if told(found.len(), asked.simulations).is_break() {
             break;
         }

@@ -229,13 +229,7 @@ impl Block {
 
     pub(crate) fn columns_in_use<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
         for factor in self.terms.iter().flat_map(|term| &term.factors) {
-            match factor {
-                CodedFactor::Category { column, .. } => see(column),
-                CodedFactor::Number { x }
-                | CodedFactor::Scaled { x, .. }
-                | CodedFactor::Polynomial { x, .. }
-                | CodedFactor::Spline { x, .. } => x.columns(see),
-            }
+            factor.columns(see);
         }
     }
 }
@@ -266,6 +260,17 @@ impl CodedTerm {
 }
 
 impl CodedFactor {
+    /// Calls `see` on the name of every column of the table that it is made of.
+    pub fn columns<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Category { column, .. } => see(column),
+            Self::Number { x }
+            | Self::Scaled { x, .. }
+            | Self::Polynomial { x, .. }
+            | Self::Spline { x, .. } => x.columns(see),
+        }
+    }
+
     /// Number of columns.
     pub(crate) fn width(&self) -> usize {
         match self {

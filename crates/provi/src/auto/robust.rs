@@ -5,7 +5,8 @@
 //! sandwich:   H⁻¹JH⁻¹,   H = Λ + Σ_n w_n φ_n''(s_n) a_n a_nᵀ,   J = Σ_c g_c g_cᵀ,   g_c = Σ_{n ∈ c} w_n φ_n'(s_n) a_n
 //! ```
 //! at s_n = a_nᵀm + o_n. Without clusters every row is its own (HC0); there is no small-sample factor. The prior's precision Λ is in H, and the
-//! prior's slope in no g_c: the prior does not vary with the data.
+//! prior's slope in no g_c: the prior is held fixed, also one whose scales come from the data. It estimates the spread over
+//! data sets of independent clusters, to leading order and for many of them: m solves E_q φ' = 0, and the sums are taken at m itself.
 //!
 //! The bootstrap is the Bayesian one: each cluster's weight is multiplied by an exponential variable, all of them scaled to the mean 1, and the
 //! model is solved again.

@@ -484,12 +484,11 @@ pub(crate) fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 }
 
 /// The signal of one thread, to be handed to the threads that share its work.
-pub(crate) struct Carried(Option<Arc<Entered>>);
+pub struct Carried(Option<Arc<Entered>>);
 
 impl Carried {
     /// The signal of this thread.
-    #[cfg(any(feature = "parallel", test))]
-    pub(crate) fn from_here() -> Self {
+    pub fn from_here() -> Self {
         Self(CURRENT.with_borrow(Clone::clone))
     }
 
@@ -500,7 +499,7 @@ impl Carried {
     }
 
     /// Runs a share of the work under the signal.
-    pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         /// Restores the previous signal, even if the work panics.
         struct Before(Option<Arc<Entered>>);
         impl Drop for Before {

@@ -151,7 +151,7 @@ impl Checks {
         let events: Vec<bool> = chosen.iter().map(|&n| model.rows.is_event(n)).collect();
         let times: Vec<Time> = chosen.iter().filter_map(|&n| model.rows.time(n)).collect();
         let seen = if is_time {
-            kaplan_meier::with_entries(family, &times, noise, &mut replicated);
+            kaplan_meier::replicated_alike(family, &times, noise, &mut replicated);
             let last = seen.iter().copied().fold(0.0, f64::max);
             replicated.iter_mut().for_each(|t| *t = t.min(last));
             kaplan_meier::uncensored(&times)

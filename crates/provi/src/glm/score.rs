@@ -16,6 +16,7 @@ use crate::glm::family::Form;
 use crate::glm::predict::response;
 use crate::glm::rows::{GivenRow, Rows};
 use crate::glm::{Family, Glm};
+use provi_kernels::Cloglog;
 
 /// How far h rises from its least value to the ends of the integral: e^{−40} is nothing in double precision.
 const RISE: f64 = 40.0;
@@ -162,9 +163,9 @@ impl RowLikelihood {
         match self.family {
             Family::Weibull { .. } | Family::ExponentialTime { .. } => {
                 let passed = |part: f64| -(-part * s.exp()).exp_m1();
-                let within = self.family.is_coarse() && self.response > 0.0;
+                let Cloglog { success, rate: before, .. } = Cloglog::of(self.response);
                 match self.response {
-                    y if within => [passed(y - 1.0), passed(y)],
+                    _ if self.family.is_coarse() && success > 0.0 => [passed(before), passed(before + 1.0)],
                     y if y.abs() > 0.5 => [passed(1.0); 2],
                     _ => [passed(1.0), 1.0],
                 }

@@ -35,7 +35,9 @@ impl Glm {
         let rows = predict::Rows { offsets: self.offsets(), trials, ..predict::Rows::new(self.design()) };
         let point = Matrix::new(1, point.len(), point.to_vec())?;
         let drawn = responses_at(family, &point, &rows, number, seed)?;
-        if let Some(row) = drawn.iter().position(|y| !y.is_finite()) {
+        // A time beyond all numbers is censored.
+        let is_time = family.time_unit().is_some();
+        if let Some(row) = drawn.iter().position(|y| !(y.is_finite() || is_time && *y > 0.0)) {
             let needed = "a finite response: the linear predictor of this draw is too large";
             return Err(Error::Response { family: family.name(), row, value: drawn[row], needed });
         }
@@ -71,7 +73,10 @@ impl Glm {
         let seen: Vec<Time> = (0..self.rows.len()).filter_map(|n| self.rows.time(n)).collect();
         let last = seen.iter().map(|time| time.last()).fold(0.0, f64::max);
         let shape = self.family().hazard_shape().unwrap_or(1.0);
-        seen.iter().zip(drawn).map(|(time, t)| time.like(time.later(*t, shape), last)).collect()
+        seen.iter()
+            .zip(drawn)
+            .map(|(time, t)| time.like(time.later(t.max(f64::MIN_POSITIVE), shape), last))
+            .collect()
     }
 
     /// The responses as they were observed: labels, counts, successes among trials, numbers or times.

@@ -135,7 +135,7 @@ mod tests {
     fn quadratics_are_below_and_touch() {
         for family in FAMILIES {
             let coded: &[f64] =
-                if family == Family::Cloglog { &[0.0, 1.0, 0.3, -1.0, 3.5] } else { &[0.0, 1.0] };
+                if family == Family::Cloglog { &[0.0, 1.0, 0.3, -1.0, 3.5, -5.0] } else { &[0.0, 1.0] };
             for &y in coded {
                 for s in [-4.0, -1.3, -0.2, 0.0, 0.4, 2.0, 6.0] {
                     for (deviation, reach) in [(0.3, 0.9), (1.0, 4.0), (0.01, 0.05), (2.0, 16.0)] {

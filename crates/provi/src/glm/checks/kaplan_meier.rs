@@ -10,8 +10,8 @@ use crate::glm::{Family, Time};
 /// ```
 /// With intervals it is Turnbull's. What the estimate leaves after the last time is put there.
 pub(super) fn uncensored(times: &[Time]) -> Vec<f64> {
-    let is_coarse = |time: &Time| time.start() < time.last() && time.is_event();
-    let (at, chance) = if times.iter().any(is_coarse) { turnbull(times) } else { kaplan_meier(times) };
+    let (at, chance) =
+        if times.iter().any(is_coarse) { turnbull(&snapped(times)) } else { kaplan_meier(times) };
     let (mut below, mut out) = (0.0, Vec::with_capacity(times.len()));
     let level = |i: usize| (i as f64 + 0.5) / times.len() as f64;
     for (t, p) in at.iter().zip(chance) {
@@ -25,16 +25,37 @@ pub(super) fn uncensored(times: &[Time]) -> Vec<f64> {
     out
 }
 
-/// Replicated times, made comparable with [`uncensored`] ones where rows enter late: each is drawn anew given that it is later than its row's
-/// entry, and then spread over the estimate of its replicate. `noise`: one σ for each replicate, if it was drawn.
-pub(super) fn with_entries(family: Family, times: &[Time], noise: &[f64], replicated: &mut [f64]) {
-    if times.iter().all(|time| time.entry() <= 0.0) {
+/// Whether the event lies in an interval.
+fn is_coarse(time: &Time) -> bool {
+    time.is_event() && time.start() < time.last()
+}
+
+/// Times whose ends are equal where they differ by rounding alone: an interval that ends where another begins must not overlap it.
+fn snapped(times: &[Time]) -> Vec<Time> {
+    const NEAR: f64 = 1e-9;
+    let mut ends: Vec<f64> =
+        times.iter().flat_map(|time| [time.entry(), time.start(), time.last()]).collect();
+    ends.sort_by(f64::total_cmp);
+    ends.dedup_by(|later, first| *later - *first <= NEAR * *first);
+    let snap = |x: f64| ends[ends.partition_point(|&end| end <= x).saturating_sub(1)];
+    let each = |time: &Time| {
+        let to = if time.is_event() { snap(time.last()) } else { f64::INFINITY };
+        Time::between(snap(time.start()), to).entered(snap(time.entry()))
+    };
+    times.iter().map(each).collect()
+}
+
+/// Replicated times, made comparable with [`uncensored`] ones where rows enter late or lie in intervals: each is drawn anew given that it is later
+/// than its row's entry, is known as its row's time is, and is then spread over the estimate of its replicate. `noise`: one σ for each replicate, if it was drawn.
+pub(super) fn replicated_alike(family: Family, times: &[Time], noise: &[f64], replicated: &mut [f64]) {
+    if times.iter().all(|time| time.entry() <= 0.0 && !is_coarse(time)) {
         return;
     }
+    let last = times.iter().map(|time| time.last()).fold(0.0, f64::max);
     for (k, replicate) in replicated.chunks_exact_mut(times.len()).enumerate() {
         let shape = noise.get(k).map_or(family.hazard_shape().unwrap_or(1.0), |sigma| 1.0 / sigma);
-        let later = |(time, t): (&Time, &f64)| Time::at(time.later(*t, shape)).entered(time.entry());
-        let drawn: Vec<Time> = times.iter().zip(replicate.iter()).map(later).collect();
+        let alike = |(time, t): (&Time, &f64)| time.like(time.later(*t, shape), last);
+        let drawn: Vec<Time> = times.iter().zip(replicate.iter()).map(alike).collect();
         replicate.copy_from_slice(&uncensored(&drawn));
     }
 }
@@ -50,7 +71,9 @@ fn kaplan_meier(times: &[Time]) -> (Vec<f64>, Vec<f64>) {
         let t = same[0];
         let entered = entries.partition_point(|&e| e < t);
         let gone = last.partition_point(|&x| x < t);
-        let died = alive * same.len() as f64 / (entered - gone) as f64;
+        // A replicated time may be its own entry, by rounding.
+        let at_risk = entered.saturating_sub(gone).max(same.len());
+        let died = alive * same.len() as f64 / at_risk as f64;
         alive -= died;
         at.push(t);
         chance.push(died);
@@ -58,14 +81,15 @@ fn kaplan_meier(times: &[Time]) -> (Vec<f64>, Vec<f64>) {
     (at, chance)
 }
 
-/// Turnbull's estimate by its own fixed point: a row gives its weight 1 to the possible times in proportion to their probabilities p, and for a
+/// Turnbull's estimate by its own fixed point, until it stands nearly still: a row gives its weight 1 to the possible times in proportion to their probabilities p, and for a
 /// late entry e also the rows that were not seen because their event came before e, P(≤ e)/P(> e) of them:
 /// ```text
 /// p_j ∝ Σ_n [ p_j·1{a_n < t_j ≤ b_n}/P(a_n, b_n] + p_j·1{t_j ≤ e_n}/P(> e_n) ]
 /// ```
 /// The possible times are the ends of the intervals and the times of events; one beyond all of them stands for what comes later.
 fn turnbull(times: &[Time]) -> (Vec<f64>, Vec<f64>) {
-    const ROUNDS: usize = 400;
+    const ROUNDS: usize = 2000;
+    const STILL: f64 = 1e-7;
     let mut at: Vec<f64> = times.iter().filter(|time| time.is_event()).map(|time| time.last()).collect();
     at.push(f64::INFINITY);
     at.sort_by(f64::total_cmp);
@@ -98,12 +122,16 @@ fn turnbull(times: &[Time]) -> (Vec<f64>, Vec<f64>) {
             }
         }
         let (mut sum, mut total) = (0.0, 0.0);
+        let before = p.clone();
         for (p, step) in p.iter_mut().zip(&steps) {
             sum += step;
             *p *= sum.max(0.0);
             total += *p;
         }
         p.iter_mut().for_each(|p| *p /= total);
+        if p.iter().zip(&before).all(|(p, before)| (p - before).abs() <= STILL / count as f64) {
+            break;
+        }
     }
     at.pop();
     (at, p)
@@ -156,6 +184,21 @@ mod tests {
         let kinds = [Time::at(1.0), Time::at(3.0), late(Time::at(2.0)), late(Time::at(3.0))];
         // P(1) = ½, P(2) = ½·⅓, P(3) = ⅓.
         assert_eq!(shares(&each(&kinds, 300), &[1.0, 2.0, 3.0]), [600, 200, 400]);
+    }
+
+    /// Visits at 1, 2 and 3: ends that differ by rounding do not make intervals overlap, and each holds its own rows.
+    #[test]
+    fn intervals_that_touch_do_not_overlap() {
+        let near = |x: f64| x * (1.0 + 3e-13);
+        let kinds = [
+            Time::before(near(1.0)),
+            Time::between(1.0, near(2.0)),
+            Time::between(2.0, 3.0),
+            Time::before(1.0),
+        ];
+        assert_eq!(shares(&each(&kinds, 100), &[1.0, 2.0, 3.0]), [200, 100, 100]);
+        let overlapping: Vec<f64> = turnbull(&each(&kinds, 100)).1;
+        assert!(overlapping.len() > 4, "without it they do: {overlapping:?}");
     }
 
     /// Intervals that are points give the same as events, censored or late; an interval is shared by the times in it.

@@ -4,6 +4,7 @@ use super::quadrature::expect_rows;
 use crate::base::special;
 use crate::glm::Family;
 use crate::glm::rows::Lever;
+use provi_kernels::Cloglog;
 
 impl Family {
     /// E_q ∂φ/∂log σ of a row per unit of its weight, constants included, for s ~ N(mean, variance). `lever` is how the row's
@@ -29,8 +30,10 @@ impl Family {
                     false => y * (1.0 + turn) - shift * (rate - y),
                     true => {
                         let slope = expect_rows(self, &[mean], &[variance.sqrt()], &[y]).first[0];
-                        let own = if y < 0.0 { 1.0 + turn } else { 0.0 };
-                        own - shift * slope - if y > 0.0 { turn * rate } else { 0.0 }
+                        let parts = Cloglog::of(y);
+                        let own = if parts.line > 0.0 { 1.0 + turn } else { 0.0 };
+                        let within = parts.success > 0.0 && turn.abs() > 0.0;
+                        own - shift * slope - if within { turn * rate } else { 0.0 }
                     }
                 }
             }

@@ -16,8 +16,8 @@ const ALL: [Family; 10] = [
 #[test]
 fn derivatives_match_differences_and_the_curvature_range() {
     for family in ALL {
-        // With intervals, −1 is an event and 3.5 an interval.
-        let responses: &[f64] = if family.is_coarse() { &[-1.0, 0.0, 1.0, 3.5] } else { &[0.0, 1.0] };
+        // With intervals, −1 is an event, 3.5 and −5 are intervals.
+        let responses: &[f64] = if family.is_coarse() { &[-1.0, 0.0, 1.0, 3.5, -5.0] } else { &[0.0, 1.0] };
         for &y in responses {
             for i in -40..=40 {
                 let s = 0.2 * f64::from(i);

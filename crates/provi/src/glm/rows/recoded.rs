@@ -93,7 +93,7 @@ impl Rows {
         let mut rows = Self::new(family, design, &last)?;
         rows.family = family.with_coarse(family.is_coarse() || all.coarse);
         rows.take_times(all);
-        Ok(rows.coded())
+        rows.coded().with_spans_that_fit()
     }
 
     fn take_times(&mut self, times: Times) {
@@ -141,7 +141,21 @@ impl Rows {
             return Err(Error::OtherFamily { found, expected: family.name() });
         }
         self.family = family;
-        Ok(self.coded())
+        self.coded().with_spans_that_fit()
+    }
+
+    /// Refuses intervals whose hazards double precision cannot hold side by side.
+    fn with_spans_that_fit(self) -> Result<Self> {
+        let (Some(given), Some(shape)) = (&self.given, self.family.hazard_shape()) else { return Ok(self) };
+        let wide = |&n: &usize| given.known(n).is_some_and(|known| known.is_too_wide(shape));
+        match (0..given.seen.len()).find(wide) {
+            Some(row) => {
+                let needed = "an interval with ends closer to each other, for so small a noise (or shape so large); say that its event came before \
+                              the upper end, with a lower end of 0";
+                Err(Error::Response { family: self.family.name(), row, value: self.observed(row), needed })
+            }
+            None => Ok(self),
+        }
     }
 
     /// Responses, weights and offsets, from what was given.

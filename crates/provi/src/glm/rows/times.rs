@@ -10,6 +10,7 @@
 //! convex in s. The last is a row with the complementary log-log link ([`provi_kernels::Cloglog`]), and the others are such rows too.
 
 use crate::base::error::{Error, Result};
+use provi_kernels::Cloglog;
 
 /// What is known of the time of an event. Times are above 0 and in the units of the table.
 ///
@@ -125,7 +126,8 @@ impl Time {
             _ if t > end => Self::after(end),
             Seen::Within => {
                 let from = self.start() + width * (((t - self.start()) / width).ceil() - 1.0);
-                let (from, to) = (from.max(self.entry), from + width);
+                // The last interval ends where rows are censored.
+                let (from, to) = (from.max(self.entry), (from + width).min(end));
                 if from < to { Self::between(from, to) } else { Self::at(t) }
             }
             Seen::At | Seen::After => Self::at(t),
@@ -231,10 +233,20 @@ impl Known {
                 let before = -(-a).exp_m1() / rise;
                 (before, early / rise + before * b / (-b).exp_m1())
             }
+            // e^B overflows, and e^{−B} is all that is left.
+            Seen::Within if b.is_finite() => {
+                let before = -(-a).exp_m1() * (-b).exp();
+                (before, -before * b)
+            }
             Seen::Within | Seen::After => (0.0, 0.0),
             Seen::At => (0.0, -slant),
         };
         Coded { offset: at + short, before, lever: Lever { shift: at + slant, turn }, short }
+    }
+
+    /// Whether the ends of an interval are so far apart for a noise that the hazard before it is lost beside that within it.
+    pub(super) fn is_too_wide(self, shape: f64) -> bool {
+        self.seen == Seen::Within && self.span.width.is_finite() && shape * self.span.width > WIDEST
     }
 
     /// The response of the row that a time is coded as.
@@ -243,7 +255,7 @@ impl Known {
             (Seen::At, false) => 1.0,
             (Seen::At, true) => -1.0,
             (Seen::After, _) => 0.0,
-            (Seen::Within, _) => 1.0 + coded.before,
+            (Seen::Within, _) => Cloglog::within(coded.before),
         }
     }
 
@@ -276,6 +288,9 @@ impl Known {
         }
     }
 }
+
+/// The largest (1/σ) log(b/a) of an interval: e^{−700} is still a normal number.
+const WIDEST: f64 = 700.0;
 
 /// The times in units, and whether some of them lie in intervals or have entries.
 pub(super) struct Times {
@@ -323,7 +338,7 @@ mod tests {
     use crate::glm::design::Design;
     use crate::glm::rows::Rows;
 
-    const TIMES: [Time; 11] = [
+    const TIMES: [Time; 12] = [
         Time { entry: 0.0, from: 2.0, to: 2.0 },
         Time { entry: 0.5, from: 2.0, to: 2.0 },
         Time { entry: 1.9999, from: 2.0, to: 2.0 },
@@ -335,6 +350,7 @@ mod tests {
         Time { entry: 1.5, from: 1.5, to: 4.0 },
         Time { entry: 1.5, from: 0.5, to: 4.0 },
         Time { entry: 0.3, from: 2.0, to: 2.0001 },
+        Time { entry: 0.0, from: 1.0, to: 6e7 },
     ];
     const UNIT: f64 = 1.7;
 
@@ -430,10 +446,15 @@ mod tests {
     #[test]
     fn rows_like_others_are_known_as_these_are() {
         let row = Time::between(2.0, 3.0).entered(0.7);
-        for (t, from, to) in
-            [(2.5, 2.0, 3.0), (3.0, 2.0, 3.0), (4.2, 4.0, 5.0), (0.9, 0.7, 1.0), (1.5, 1.0, 2.0)]
-        {
-            let found = row.like(t, 9.0);
+        for (t, from, to) in [
+            (2.5, 2.0, 3.0),
+            (3.0, 2.0, 3.0),
+            (4.2, 4.0, 5.0),
+            (8.7, 8.0, 8.9),
+            (0.9, 0.7, 1.0),
+            (1.5, 1.0, 2.0),
+        ] {
+            let found = row.like(t, 8.9);
             assert!(
                 (found.start() - from).abs() < 1e-12 && (found.last() - to).abs() < 1e-12,
                 "{t}: {found:?}"
