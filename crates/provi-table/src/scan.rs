@@ -119,7 +119,9 @@ impl Scan {
             parts;
         let digests: Vec<String> = notes.digests.iter().map(|(_, digest)| digest.clone()).collect();
         let response = ResponseSummary::of(notes, questions, levels.as_ref());
-        let bytes = BLOCKS * recipe.bytes_of_rows() + bytes_of_cells(&source) + recipe.bytes_of_work();
+        let bytes = BLOCKS * recipe.bytes_of_rows(formula.has_events())
+            + bytes_of_cells(&source)
+            + recipe.bytes_of_work();
         let block_rows = budget.rows(bytes)?;
         Ok(Self {
             names: recipe.names.clone(),

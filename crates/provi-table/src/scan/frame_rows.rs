@@ -94,10 +94,11 @@ impl Scan {
 }
 
 impl Recipe {
-    /// Bytes of one row of [`FrameRows`].
-    pub(super) fn bytes_of_rows(&self) -> usize {
+    /// Bytes of one row of [`FrameRows`]; a time to an event has two numbers more.
+    pub(super) fn bytes_of_rows(&self, times: bool) -> usize {
         let groups = self.groups.iter().map(|group| 2 + group.block.columns.len());
-        8 * (self.population.columns.len() + groups.sum::<usize>() + 7)
+        let others = if times { 7 } else { 5 };
+        8 * (self.population.columns.len() + groups.sum::<usize>() + others)
     }
 
     /// Bytes of one row while it is computed, in addition to its cells and itself.
