@@ -101,8 +101,9 @@ fn clusters_that_are_not_there_are_said() {
     for (cluster, words) in
         [("nothing", "no column `nothing`"), ("g", "line 3 of gaps.csv has no value of `g`")]
     {
-        let said = run(&["--robust", "sandwich", "--cluster", cluster]).exits(1).stdout;
+        let said = run(&["--robust", "sandwich", "--cluster", cluster, "--out", "never.fit"]).exits(2).stderr;
         assert!(said.contains(words), "{said}");
+        assert!(!bench.path("never.fit").exists(), "refused before the fit");
     }
     run(&["--cluster", "g"]).exits(2);
     run(&["--robust", "hc3"]).exits(2);

@@ -35,5 +35,5 @@ pub mod triangle;
 
 pub use dispatch::{instruction_set, use_instruction_set};
 pub use normals::{normals, uniforms};
-pub use potential::{Cloglog, cloglog_success};
+pub use potential::{Cloglog, EXCESS as PROBIT_EXCESS, cloglog_success};
 pub use vector::{axpy, dot};

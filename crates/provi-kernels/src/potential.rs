@@ -48,7 +48,7 @@ impl Potential for Softplus {
 pub(crate) struct NegLogNormalCdf;
 
 /// Chebyshev coefficients of (1 + a)·G(a) in (a − 4)/(a + 4) for a ∈ [0, ∞), G(a) = 1/R(a) − a, R the Mills ratio.
-const EXCESS: [f64; 29] = [
+pub const EXCESS: [f64; 29] = [
     1.0168805564426282,
     0.06385599300140679,
     -0.11509035595355087,

@@ -63,17 +63,29 @@ impl Default for RobustAsked {
     }
 }
 
-impl Fitted {
-    /// The spread of the estimate, of a model that was made from these data. Scales that are integrated over are held where the ELBO is largest.
-    pub fn robust(&self, model: &Model, data: &Data, asked: &RobustAsked) -> Result<RobustRecord> {
+impl RobustAsked {
+    /// Refuses a question that this model and these data cannot answer, before anything is fitted.
+    pub fn check(&self, model: &Model, data: &Data) -> Result<()> {
+        self.clusters(model, data).map(|_| ())
+    }
+
+    fn clusters(&self, model: &Model, data: &Data) -> Result<Clusters> {
         let glm = model.target.glm().ok_or(Error::RobustNeedsRows)?;
         if model.target.sparse().is_some() {
             return Err(Error::SparseFactor { what: "a robust spread".to_owned() });
         }
-        let clusters = match &asked.cluster {
+        Ok(match &self.cluster {
             None => Clusters::of_rows(glm.design().rows()),
             Some(column) => Clusters::of_labels(&labels(model, data, column)?),
-        };
+        })
+    }
+}
+
+impl Fitted {
+    /// The spread of the estimate, of a model that was made from these data. Scales that are integrated over are held where the ELBO is largest.
+    pub fn robust(&self, model: &Model, data: &Data, asked: &RobustAsked) -> Result<RobustRecord> {
+        let clusters = asked.clusters(model, data)?;
+        let glm = model.target.glm().ok_or(Error::RobustNeedsRows)?;
         let dense = self.dense("a robust spread")?;
         // The fit may have another Gaussian: of a small family, stopped early, or a mixture over scales.
         let best = provi::loo::whole(glm, &dense)?;

@@ -76,6 +76,11 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     let analysis = signal.cover(|| Analysis::of(data, formula, &args.model))?;
     job.refuse_other_data(&analysis.model().data_sha256)?;
     refuse_without_folder(args, analysis.model().dim())?;
+    let robust = args.robust.map(|method| {
+        let refits = args.refits.map_or(REFITS, |refits| refits as usize);
+        RobustAsked { method, cluster: args.cluster.clone(), refits }
+    });
+    robust.iter().try_for_each(|asked| asked.check(analysis.model(), analysis.data()))?;
     interrupt::begin();
     let prepared = signal.cover(|| analysis.problem().prepare(options))?;
     let store =
@@ -88,9 +93,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
         false => None,
     };
     fit.file.prior_sensitivity = sensitivity.as_ref().and_then(|found| found.as_ref().ok().cloned());
-    let robust = args.robust.map(|method| {
-        let refits = args.refits.map_or(REFITS, |refits| refits as usize);
-        let asked = RobustAsked { method, cluster: args.cluster.clone(), refits };
+    let robust = robust.map(|asked| {
         signal.during("the robust spread", || fit.robust(analysis.model(), analysis.data(), &asked))
     });
     let mut missed: Vec<String> = Vec::new();

@@ -1,6 +1,7 @@
 //! Functions of one predictor, operation for operation as in `kernels/functions.cuh`.
 
 use crate::family::Kind;
+use provi_kernels::PROBIT_EXCESS;
 use std::f64::consts::{LN_2, LOG2_E};
 
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -112,39 +113,6 @@ fn softplus(s: f64) -> [f64; 3] {
     [value, if s >= 0.0 { r } else { er }, er * r]
 }
 
-/// Chebyshev coefficients of (1 + a)·G(a) in (a − 4)/(a + 4): see `provi_kernels`' probit potential.
-const EXCESS: [f64; 29] = [
-    1.0168805564426282,
-    0.06385599300140679,
-    -0.11509035595355087,
-    0.038934029049955285,
-    -0.003347370576381033,
-    -0.0017736338770155734,
-    0.00054076040973986,
-    3.902404417582679e-05,
-    -4.402617067828808e-05,
-    2.7612076544288964e-06,
-    2.8674097969311685e-06,
-    -4.995282519092665e-07,
-    -1.5806245994487862e-07,
-    4.938482308086009e-08,
-    7.114472972821824e-09,
-    -3.943344498242817e-09,
-    -2.0992695898584107e-10,
-    2.7542478232219564e-10,
-    -3.29156814387016e-12,
-    -1.716164405777426e-11,
-    1.201559505276977e-12,
-    9.424312178713976e-13,
-    -1.279271190378952e-13,
-    -4.29654024129139e-14,
-    1.0402939865135318e-14,
-    1.2728811508716543e-15,
-    -7.396596377340524e-16,
-    2.530671679501365e-17,
-    4.8478954579590156e-17,
-];
-
 /// e^(−a²/2)/√2π for a ≥ 0; the square is split.
 fn normal_density(a: f64) -> f64 {
     let a = if a > 40.0 { 40.0 } else { a };
@@ -160,11 +128,11 @@ fn normal_density(a: f64) -> f64 {
 fn neg_log_normal_cdf(s: f64) -> [f64; 3] {
     let (a, left) = (s.abs(), s < 0.0);
     let t = (a - 4.0) / (a + 4.0);
-    let (mut b1, mut b2) = (EXCESS[28], 0.0);
+    let (mut b1, mut b2) = (PROBIT_EXCESS[28], 0.0);
     for k in (1..28).rev() {
-        (b1, b2) = (fma(2.0 * t, b1, EXCESS[k] - b2), b1);
+        (b1, b2) = (fma(2.0 * t, b1, PROBIT_EXCESS[k] - b2), b1);
     }
-    let excess = fma(t, b1, EXCESS[0] - b2) / (1.0 + a);
+    let excess = fma(t, b1, PROBIT_EXCESS[0] - b2) / (1.0 + a);
     let rho_left = a + excess;
     let density = normal_density(a);
     let q = density / rho_left;

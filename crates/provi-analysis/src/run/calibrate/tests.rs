@@ -205,7 +205,6 @@ fn every_likelihood_is_calibrated_and_its_narrow_twin_is_not() {
 /// The same where the noise is integrated over, with its prior: the mixture over it is what is ranked. The twin has twice the noise that the
 /// data have.
 #[test]
-#[ignore = "slow: some minutes of integrals over the noise; cargo xtask heavy runs it"]
 fn every_likelihood_with_unknown_noise_is_calibrated_and_its_twin_is_not() {
     for (family, formula, _) in LIKELIHOODS.into_iter().filter(|(.., noise)| noise.is_some()) {
         let mut options = of_family(family, formula, None).options;
@@ -232,7 +231,6 @@ fn every_likelihood_with_unknown_noise_is_calibrated_and_its_twin_is_not() {
 
 /// Groups whose deviation is integrated over, with a wide prior.
 #[test]
-#[ignore = "slow: some minutes of integrals over the scale; cargo xtask heavy runs it"]
 fn a_deviation_between_groups_is_calibrated() {
     let prior = ["normal(0, 1)", "sd(g)=exponential(1.5)"].map(|p| p.parse().unwrap()).to_vec();
     let options = ModelOptions { prior, ..ModelOptions::default() };

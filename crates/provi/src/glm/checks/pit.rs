@@ -6,8 +6,8 @@
 //! P(l_j ≤ N(z_j) ≤ h_j for all j) = n! eⁿ n^{−n} Σ Π_j Pois(k_j − k_{j−1}; n(z_j − z_{j−1})),   z_{K+1} = 1, k_{K+1} = n
 //! ```
 //! summed over l_j ≤ k_j ≤ h_j: n points of a Poisson process, given their number. The limits are binomial quantiles of tail γ/2 on either
-//! side, and γ is the largest (by bisection) with which that probability is at least the level. Coefficients that were fitted to the same
-//! rows keep the values nearer to uniform than that.
+//! side, and γ is the largest (by bisection) with which that probability is at least the level. Coefficients that were fitted to the
+//! same rows keep the values nearer to uniform as a rule; then the band is no test of that level, but a picture.
 
 use super::Bin;
 use crate::base::special::{ln_gamma, upper_quantile};

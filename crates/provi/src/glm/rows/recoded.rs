@@ -150,8 +150,8 @@ impl Rows {
         let wide = |&n: &usize| given.known(n).is_some_and(|known| known.is_too_wide(shape));
         match (0..given.seen.len()).find(wide) {
             Some(row) => {
-                let needed = "an interval with ends closer to each other, for so small a noise (or shape so large); say that its event came before \
-                              the upper end, with a lower end of 0";
+                let needed = "an interval whose ends are nearer to each other: with so small a noise sd, the hazard before it is less than 1e-304 of \
+                              that within it; give a larger noise sd, or leave the row out";
                 Err(Error::Response { family: self.family.name(), row, value: self.observed(row), needed })
             }
             None => Ok(self),
