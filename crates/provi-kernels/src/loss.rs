@@ -134,6 +134,11 @@ loss! {
 }
 
 loss! {
+    /// φ(s) = log(1 + eˢ) − ys for y of 0 or 1, and log(1 + e^{s−h}) + log(1 + e^{−s−h}), h = −y/2, for y < 0: a category between two others.
+    ordered() = Ordered: Ordered
+}
+
+loss! {
     /// φ(s) = ½θ(s − y)², θ the precision of the noise.
     gaussian(precision: f64) = Gaussian: Gaussian(precision)
 }
@@ -280,6 +285,44 @@ impl Loss for Cloglog {
     fn plain(self, s: f64, y: f64) -> [f64; 2] {
         let [value, slope, _] = potential::Cloglog::of(y).at(s);
         [value, slope]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Ordered;
+
+/// So far away that a sigmoid is 0, and near enough that a predictor added to it is not lost.
+const NOWHERE: f64 = 1e6;
+
+impl Ordered {
+    /// φ(s) = log(1 + e^{s−above}) + log(1 + e^{below−s}); what is not there lies nowhere.
+    #[inline(always)]
+    fn ends(y: f64) -> [f64; 2] {
+        let half = -0.5 * y;
+        let above = if y > 0.5 { NOWHERE } else { half };
+        let below = if y < 0.0 { -half } else { 0.0 };
+        [above, if y >= 0.0 && y < 0.5 { -NOWHERE } else { below }]
+    }
+}
+
+impl Loss for Ordered {
+    #[inline(always)]
+    fn code(self, y: f64) -> f64 {
+        y
+    }
+
+    #[inline(always)]
+    fn at<S: Simd>(self, simd: S, s: f64, y: f64, w: f64, slot: &mut [f64; 2]) -> f64 {
+        let [above, below] = Self::ends(y);
+        let ([up, rise, _], [down, fall, _]) = (Softplus.at(simd, s - above), Softplus.at(simd, below - s));
+        slot[0] = simd.fma(w, up + down, slot[0]);
+        w * (rise - fall)
+    }
+
+    fn plain(self, s: f64, y: f64) -> [f64; 2] {
+        let [above, below] = Self::ends(y);
+        let ([up, rise, _], [down, fall, _]) = (Softplus.plain(s - above), Softplus.plain(below - s));
+        [up + down, rise - fall]
     }
 }
 

@@ -22,7 +22,7 @@ mod sparse_glm;
 pub mod stream;
 pub(crate) mod terms;
 
-pub use family::Family;
+pub use family::{Family, Gaps};
 pub use hierarchical::{
     GROUP_SCALE, hierarchical_convexity, hierarchical_logistic, hierarchical_logistic_scaled,
 };

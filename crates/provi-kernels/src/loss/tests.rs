@@ -3,7 +3,7 @@ use crate::check::{agree, each_level, numbers};
 
 type Kernel = fn(&[f64], &[f64], &mut [f64], &mut Slots<'_>);
 
-const ALL: [Kernel; 8] = [
+const ALL: [Kernel; 9] = [
     super::logistic,
     |y, _, s, slots| super::logistic_unweighted(y, s, slots),
     super::binomial,
@@ -11,6 +11,7 @@ const ALL: [Kernel; 8] = [
     super::poisson,
     |y, w, s, slots| super::gamma(2.3, y, w, s, slots),
     super::cloglog,
+    super::ordered,
     |y, w, s, slots| super::gaussian(1.7, y, w, s, slots),
 ];
 

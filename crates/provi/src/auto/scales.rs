@@ -5,7 +5,8 @@
 //! ```text
 //! F(η) = min_q f(q; η),   ∂F/∂log τ_b = n_b − Σ_{i∈b} E_q(z_i − ν_i)²/τ_b²,   ∂F/∂log σ = E_q ∂V/∂log σ
 //! ```
-//! at the best q: Σ_n w_n(1 − E_q(y_n − s_n)²/σ²) for the gaussian family. Coefficients of several sets may be correlated; then η holds coordinates of their correlations too. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
+//! at the best q: Σ_n w_n(1 − E_q(y_n − s_n)²/σ²) for the gaussian family. The gaps between the cut points of ordered categories are such scales too,
+//! with ∂F/∂log δ_i = E_q ∂V/∂log δ_i. Coefficients of several sets may be correlated; then η holds coordinates of their correlations too. That q depends on η does not matter for the derivative, because f is stationary in q there. −F(η)
 //! bounds the log evidence at η from below, so its maximum is type-II maximum likelihood with that bound. Everything
 //! certified at that maximum is conditional on the η found: the posterior contains no uncertainty about a scale.
 
@@ -43,6 +44,8 @@ pub struct FreeScales {
     pub shared: Vec<(Vec<usize>, f64)>,
     /// A first guess of the noise deviation, if the family has one and it is free.
     pub noise_sd: Option<f64>,
+    /// First guesses of all gaps between the cut points of ordered categories, if they are free; empty if they are not.
+    pub gaps: Vec<f64>,
     /// Places in `shared` of sets whose coefficients are correlated: for every j, the j-th coefficients of these sets have one covariance
     /// matrix, whose correlations are free. No set is in two of these lists.
     pub correlated: Vec<Vec<usize>>,
@@ -61,6 +64,8 @@ pub struct ScaledModel<M = Glm> {
     pub vanishing: Vec<bool>,
     /// The noise deviation σ, if it was free.
     pub noise_sd: Option<f64>,
+    /// The gaps between the cut points of ordered categories, if they were free.
+    pub gaps: Vec<f64>,
     /// The best Gaussian at these scales, up to the solver's goal.
     pub gaussian: AnyGaussian,
     /// The negative ELBO F in nats; infinite if no model was solved.
@@ -97,8 +102,7 @@ impl FreeScales {
 
     /// Where the search begins: the logarithms of the first guesses, and no correlation.
     fn start(&self) -> Result<Vec<f64>> {
-        let mut start: Vec<f64> =
-            self.shared.iter().map(|(_, guess)| *guess).chain(self.noise_sd).map(f64::ln).collect();
+        let mut start: Vec<f64> = self.known_scales().map(f64::ln).collect();
         if let Some(&value) = start.iter().find(|x| !x.is_finite()) {
             let needed = "the logarithm of a positive number";
             return Err(Error::OutOfRange { what: "first guess of a scale", value, needed });
@@ -117,9 +121,15 @@ impl FreeScales {
         Ok(start)
     }
 
+    /// The first guesses: of deviations, of the noise, of gaps.
+    fn known_scales(&self) -> impl Iterator<Item = f64> {
+        let shared = self.shared.iter().map(|(_, guess)| *guess);
+        shared.chain(self.noise_sd).chain(self.gaps.iter().copied())
+    }
+
     /// How many scales are free, without correlations.
     fn scales(&self) -> usize {
-        self.shared.len() + usize::from(self.noise_sd.is_some())
+        self.known_scales().count()
     }
 
     /// How many scales and correlations are free.
@@ -164,15 +174,25 @@ impl FreeScales {
         self.noise_sd.map(|_| eta[self.shared.len()].exp())
     }
 
+    /// The gaps between cut points at η, if they are free.
+    fn gaps_at(&self, eta: &[f64]) -> Option<Vec<f64>> {
+        let first = self.shared.len() + usize::from(self.noise_sd.is_some());
+        let gaps = &eta[first..first + self.gaps.len()];
+        (!gaps.is_empty()).then(|| gaps.iter().map(|log| log.exp()).collect())
+    }
+
     /// The model with the free scales at these values: first the logarithms of the deviations of the sets of coefficients, then that of the
-    /// noise, then the coordinates of the correlations.
+    /// noise, then those of the gaps, then the coordinates of the correlations.
     pub fn model_at<M: LinearPredictor>(&self, model: &M, log_scales: &[f64]) -> Result<M> {
         let expected = self.parameters();
         if log_scales.len() != expected {
             return Err(Error::Shape { what: "scales", found: log_scales.len(), expected });
         }
         let prior = self.prior_at(model.prior(), model.dim(), log_scales)?;
-        let model = model.clone().with_prior(prior)?;
+        let mut model = model.clone().with_prior(prior)?;
+        if let Some(gaps) = self.gaps_at(log_scales) {
+            model = model.with_gaps(&gaps)?;
+        }
         match self.noise_at(log_scales) {
             Some(sd) => model.with_noise_sd(sd),
             None => Ok(model),
@@ -250,6 +270,7 @@ impl FreeScales {
         Ok(ScaledModel {
             vanishing,
             noise_sd: self.noise_at(&best),
+            gaps: self.gaps_at(&best).unwrap_or_default(),
             shared: scales[..self.shared.len()].to_vec(),
             model,
             gaussian,
@@ -404,6 +425,12 @@ impl<M: LinearPredictor> Target for Profile<'_, M> {
         if self.free.noise_sd.is_some() {
             let b = self.free.shared.len();
             gradient[b] = -self.noise_slope(eta, &q)?;
+            stop::check()?;
+        }
+        if !self.free.gaps.is_empty() {
+            let first = self.free.scales() - self.free.gaps.len();
+            let slopes = self.at(eta)?.gap_slopes(&q)?;
+            gradient[first..].iter_mut().zip(&slopes[..self.free.gaps.len()]).for_each(|(to, x)| *to = -x);
             stop::check()?;
         }
         let mut place = self.free.scales();

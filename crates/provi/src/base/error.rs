@@ -138,6 +138,12 @@ pub enum Error {
         /// The model family.
         family: &'static str,
     },
+    /// Gaps between cut points for a family without categories.
+    #[error("family {family} has no ordered categories; use ordered")]
+    NoGaps {
+        /// The model family.
+        family: &'static str,
+    },
     /// A noise deviation was to be chosen for a family that has none.
     #[error("family {family} has no noise deviation to choose")]
     NoNoise {

@@ -14,9 +14,9 @@ pub use pit::{BandPoint, NormalQuantiles, Pit};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::matrix::Matrix;
-use crate::glm::predict::{Rows, predict, responses_at, responses_with_noise};
+use crate::glm::predict::{Rows, predict, responses_at, responses_with_families};
 use crate::glm::sparse::NormalLaw;
-use crate::glm::{Family, Glm, Time};
+use crate::glm::{Family, Gaps, Glm, Time};
 
 /// The most rows that are used; if there are more, evenly spaced ones.
 const MOST_ROWS: usize = 2000;
@@ -109,22 +109,28 @@ impl Checks {
         crate::base::stop::phase("the checks", || Self::made(model, q, points, &[], seed))
     }
 
-    /// The same for a family whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
-    pub fn with_noise(
+    /// The same where the noise or the gaps between cut points were drawn with the coefficients: the family with those of each row of `points`.
+    pub fn with_families(
         model: &Glm,
         q: &impl NormalLaw,
         points: &Matrix,
-        noise: &[f64],
+        families: &[Family],
         seed: Seed,
     ) -> Result<Self> {
-        if noise.len() != points.rows() || noise.is_empty() {
-            let what = "noise of the checks";
-            return Err(Error::Shape { what, found: noise.len(), expected: points.rows().max(1) });
+        if families.len() != points.rows() || families.is_empty() {
+            let what = "families of the checks";
+            return Err(Error::Shape { what, found: families.len(), expected: points.rows().max(1) });
         }
-        crate::base::stop::phase("the checks", || Self::made(model, q, points, noise, seed))
+        crate::base::stop::phase("the checks", || Self::made(model, q, points, families, seed))
     }
 
-    fn made(model: &Glm, q: &impl NormalLaw, points: &Matrix, noise: &[f64], seed: Seed) -> Result<Self> {
+    fn made(
+        model: &Glm,
+        q: &impl NormalLaw,
+        points: &Matrix,
+        families: &[Family],
+        seed: Seed,
+    ) -> Result<Self> {
         let all = model.design().rows();
         let chosen = Self::rows_of(all);
         let count = chosen.len();
@@ -143,15 +149,16 @@ impl Checks {
             true => (Family::Poisson, Rows { offsets: coded.as_deref(), ..Rows::new(&design) }),
             false => (family, rows),
         };
-        let predicted: Vec<f64> = predict(law, q, &at, 0.95)?.iter().map(|p| p.mean).collect();
-        let mut replicated = match noise {
+        let (predicted, mean_predictors): (Vec<f64>, Vec<f64>) =
+            predict(law, q, &at, 0.95)?.iter().map(|p| (p.mean, p.predictor)).unzip();
+        let mut replicated = match families {
             [] => responses_at(family, points, &rows, 0, seed)?,
-            noise => responses_with_noise(family, points, noise, &rows, 0, seed)?,
+            families => responses_with_families(families, points, &rows, 0, seed)?,
         };
         let events: Vec<bool> = chosen.iter().map(|&n| model.rows.is_event(n)).collect();
         let times: Vec<Time> = chosen.iter().filter_map(|&n| model.rows.time(n)).collect();
         let seen = if is_time {
-            kaplan_meier::replicated_alike(family, &times, noise, &mut replicated);
+            kaplan_meier::replicated_alike(family, &times, families, &mut replicated);
             let last = seen.iter().copied().fold(0.0, f64::max);
             replicated.iter_mut().for_each(|t| *t = t.min(last));
             kaplan_meier::uncensored(&times)
@@ -169,6 +176,7 @@ impl Checks {
                 Family::Gamma { noise_sd } => noise_sd * mean,
                 Family::Exponential => mean,
                 Family::NegativeBinomial { noise_sd } => (mean + (noise_sd * mean).powi(2)).sqrt(),
+                Family::Ordered { gaps } => category_deviation(gaps, mean_predictors[n]),
                 _ => mean.sqrt(),
             };
             match is_time {
@@ -182,7 +190,7 @@ impl Checks {
         };
         let pit = match binary {
             true => Pit::default(),
-            false => Pit::new(cumulative(model, &chosen, points, noise, seed)?, false),
+            false => Pit::new(cumulative(model, &chosen, points, families, seed)?, false),
         };
         let whole = match family {
             Family::Gaussian { .. } | Family::Gamma { .. } | Family::Exponential => false,
@@ -228,6 +236,15 @@ impl Checks {
     }
 }
 
+/// The standard deviation of the number of a category at a predictor. With P_k = P(y > k), E y² = 1 + Σ_k (2k + 1)P_k.
+fn category_deviation(gaps: Gaps, s: f64) -> f64 {
+    let (mean, square) = gaps
+        .exceeding(s)
+        .enumerate()
+        .fold((1.0, 1.0), |(mean, square), (k, p)| (mean + p, square + (2 * k + 3) as f64 * p));
+    (square - mean * mean).max(f64::MIN_POSITIVE).sqrt()
+}
+
 /// Values between P(new < y) and P(new ≤ y), by uniforms that depend on the seed.
 fn randomised(ends: impl Iterator<Item = [f64; 2]>, seed: Seed) -> Vec<f64> {
     let stream = Draws::new(seed, Purpose::Response);
@@ -237,7 +254,13 @@ fn randomised(ends: impl Iterator<Item = [f64; 2]>, seed: Seed) -> Vec<f64> {
 }
 
 /// A value of the predictive distribution function of each row, averaged over draws.
-fn cumulative(model: &Glm, chosen: &[usize], points: &Matrix, noise: &[f64], seed: Seed) -> Result<Vec<f64>> {
+fn cumulative(
+    model: &Glm,
+    chosen: &[usize],
+    points: &Matrix,
+    families: &[Family],
+    seed: Seed,
+) -> Result<Vec<f64>> {
     let count = points.rows().min(PIT_DRAWS);
     let entries = &points.entries()[..count * points.columns()];
     let mut predictors = vec![0.0; count];
@@ -247,8 +270,8 @@ fn cumulative(model: &Glm, chosen: &[usize], points: &Matrix, noise: &[f64], see
         let law = model.rows.likelihood_of(row);
         let mut sums = [0.0; 2];
         for (k, &s) in predictors.iter().enumerate() {
-            let (law, shift) = match noise.get(k) {
-                Some(&sd) => law.with_noise(sd)?,
+            let (law, shift) = match families.get(k) {
+                Some(&family) => law.with_family(family)?,
                 None => (law, 0.0),
             };
             let found = law.cumulative(s + shift);
@@ -422,6 +445,7 @@ mod tests {
             Family::Weibull { noise_sd: 0.6, unit: 3.0, coarse: false },
             Family::ExponentialTime { unit: 2.0, coarse: false },
             Family::NegativeBinomial { noise_sd: 0.7 },
+            Family::Ordered { gaps: Gaps::SOME },
         ] {
             let (model, q) = fitted(family);
             let checks = Checks::new(&model, &q, Seed(1)).unwrap();

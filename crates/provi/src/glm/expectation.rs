@@ -30,7 +30,7 @@ mod tests {
     use crate::base::gaussian::{Gaussian, Triangular};
     use crate::base::matrix::Matrix;
     use crate::glm::design::Design;
-    use crate::glm::{Glm, Prior, Time};
+    use crate::glm::{Gaps, Glm, Prior, Time};
     use crate::target::Target;
 
     fn problem(family: Family) -> (Glm, Gaussian<Triangular>) {
@@ -39,7 +39,10 @@ mod tests {
         let design = Design::dense(20, 3, &entries).unwrap();
         let positive = family.gamma_shape().or(family.hazard_shape()).is_some();
         let least = if positive { 0.5 } else { 0.0 };
-        let y: Vec<f64> = (0..20).map(|n| least + f64::from(n % 2)).collect();
+        let y: Vec<f64> = match family.gaps() {
+            Some(_) => (0..20).map(|n| 1.0 + f64::from(n % 4)).collect(),
+            None => (0..20).map(|n| least + f64::from(n % 2)).collect(),
+        };
         let prior = Prior::precisions(&[1.0, 2.0, 0.5]).unwrap();
         let model = match family.is_coarse() {
             true => Glm::times(family, design, &Time::mixed(20), prior).unwrap(),
@@ -50,7 +53,7 @@ mod tests {
         (model, q)
     }
 
-    const ALL: [Family; 10] = [
+    const ALL: [Family; 11] = [
         Family::Gaussian { noise_sd: 0.8 },
         Family::Bernoulli,
         Family::Probit,
@@ -61,6 +64,7 @@ mod tests {
         Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
         Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: true },
         Family::NegativeBinomial { noise_sd: 0.7 },
+        Family::Ordered { gaps: Gaps::SOME },
     ];
 
     #[test]

@@ -1,5 +1,10 @@
 //! Likelihoods of a linear predictor s = aᵀz + offset, as potentials φ(s) = −log p(y | s).
 
+mod ordered;
+
+pub use ordered::Gaps;
+pub(crate) use ordered::Halves;
+
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Positive;
 use crate::base::special;
@@ -23,6 +28,7 @@ use provi_kernels::{
 /// | Weibull (log hazard), κ = (t/u)^{1/σ} | κeˢ − δs − δ log(κ/σt) | 0 | none |
 /// | Exponential time (log hazard), κ = t/u | κeˢ − δs + δ log u | 0 | none |
 /// | Negative binomial (log link), a trial of y + r, r = 1/σ² | log(1 + eˢ/r) − (y/(y+r)) log(eˢ/r) | 0 | ¼ |
+/// | Ordered (logit), category k of K | −log(sigmoid(s − c_{k−1}) − sigmoid(s − c_k)) | 0 | ½ |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
@@ -73,6 +79,12 @@ pub enum Family {
         /// r = 1/σ² and mean eˢ.
         noise_sd: f64,
     },
+    /// Categories 1, 2, …, K in an order, logit link: P(y > k) = sigmoid(s − c_k), so that the odds of a higher category change by the same
+    /// factor at every cut.
+    Ordered {
+        /// The distances between the cut points c_1 = 0 < c_2 < … < c_{K−1}.
+        gaps: Gaps,
+    },
 }
 
 /// A potential φ(s) = κe^{±s} − ℓs, whose expectation under a Gaussian is a formula. Its curvature has no bound.
@@ -110,6 +122,8 @@ pub(crate) enum Form {
     Cloglog(Cloglog),
     /// κe^{±s} − ℓs.
     Rate(Rate),
+    /// A sum of one or two logistic rows.
+    Ordered(Halves),
 }
 
 impl Family {
@@ -126,6 +140,7 @@ impl Family {
             Self::Exponential | Self::ExponentialTime { .. } => "exponential",
             Self::Weibull { .. } => "weibull",
             Self::NegativeBinomial { .. } => "negbinomial",
+            Self::Ordered { .. } => "ordered",
         }
     }
 
@@ -179,7 +194,15 @@ impl Family {
 
     /// Whether what rows hold follows from what was observed and from the noise ([`crate::glm::rows::Rows`]).
     pub(crate) fn is_recoded(self) -> bool {
-        self.hazard_shape().is_some() || self.count_shape().is_some()
+        self.hazard_shape().is_some() || self.count_shape().is_some() || self.gaps().is_some()
+    }
+
+    /// The gaps between the cut points of ordered categories.
+    pub fn gaps(self) -> Option<Gaps> {
+        match self {
+            Self::Ordered { gaps } => Some(gaps),
+            _ => None,
+        }
     }
 
     /// Whether the mean of a response, or of one of its trials, is a probability.
@@ -236,6 +259,7 @@ impl Family {
             }
             Self::Gamma { noise_sd } => gamma(1.0 / (noise_sd * noise_sd)),
             Self::Exponential => gamma(1.0),
+            Self::Ordered { .. } => Form::Ordered(Halves::of(y)),
         }
     }
 
@@ -253,7 +277,7 @@ impl Family {
         match self.form(y) {
             Form::Rate(rate) => rate.line.abs(),
             Form::Cloglog(parts) => 2.0 * parts.success + parts.line,
-            Form::Quadratic { .. } | Form::Logistic | Form::Probit => 0.0,
+            Form::Quadratic { .. } | Form::Logistic | Form::Probit | Form::Ordered(_) => 0.0,
         }
     }
 
@@ -284,6 +308,7 @@ impl Family {
             }
             Self::Bernoulli | Self::Binomial | Self::NegativeBinomial { .. } => (0.0, Some(0.25)),
             Self::Probit => (0.0, Some(1.0)),
+            Self::Ordered { .. } => (0.0, Some(0.5)),
             Self::Cloglog
             | Self::Poisson
             | Self::Gamma { .. }
@@ -335,10 +360,17 @@ impl Family {
                 let needed = "a time above 0; drop the row, or add to all times what the clock missed before its start";
                 refuse(&|t| t > 0.0 && t.is_finite(), needed)
             }
+            Self::Ordered { gaps } => {
+                let most = gaps.categories() as f64;
+                refuse(
+                    &|y| (1.0..=most).contains(&y) && is(y, y.floor()),
+                    "the number of a category: 1, 2, … up to two more than there are gaps",
+                )
+            }
         }
     }
 
-    /// The part of φ that depends on y alone; for times to an event, δ(log t − log k) without its log t.
+    /// The part of φ that depends on y alone; for times to an event, δ(log t − log k) without its log t; for ordered categories y is the category.
     pub(crate) fn constant(self, y: f64) -> f64 {
         match self {
             Self::Gaussian { noise_sd } => 0.5 * (2.0 * std::f64::consts::PI * noise_sd * noise_sd).ln(),
@@ -357,6 +389,7 @@ impl Family {
                 let rest = special::ln_gamma_rest(y + r) - special::ln_gamma_rest(r);
                 libm::lgamma(y + 1.0) - (rest + y * r.ln() + (y + r) * (y / r).ln_1p() - y)
             }
+            Self::Ordered { gaps } => gaps.constant(y),
         }
     }
 
@@ -418,6 +451,7 @@ impl Family {
                 let e = rate.at(s);
                 [e - rate.line * s, rate.sign * e - rate.line, e]
             }
+            Form::Ordered(halves) => halves.sum(|shift, y| Self::Bernoulli.derivatives(s + shift, y)),
         }
     }
 
@@ -433,6 +467,9 @@ impl Family {
             Form::Probit => special::log_normal_cdf_curvature((2.0 * y - 1.0) * s),
             Form::Cloglog(parts) => parts.at(s)[2],
             Form::Rate(rate) => rate.at(s),
+            Form::Ordered(halves) => {
+                halves.sum(|shift, y| [Self::Bernoulli.second_derivative(s + shift, y)])[0]
+            }
         }
     }
 
@@ -453,6 +490,7 @@ impl Family {
                 loss::binomial(response, weights, predictors, slots);
             }
             Self::Probit => loss::probit(response, weights, predictors, slots),
+            Self::Ordered { .. } => loss::ordered(response, weights, predictors, slots),
             Self::Cloglog
             | Self::Weibull { coarse: true, .. }
             | Self::ExponentialTime { coarse: true, .. } => {

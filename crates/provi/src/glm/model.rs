@@ -4,7 +4,7 @@ mod expectations;
 
 use super::linear::Linear;
 use super::linear::local::{LocalBounds, LocalModel};
-use super::{DataPrior, DataSummary, Family, Prior};
+use super::{DataPrior, DataSummary, Family, Gaps, Prior};
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
@@ -158,6 +158,25 @@ impl Glm {
     /// ```
     pub fn negative_binomial(design: Design, counts: &[f64], noise_sd: f64, prior: Prior) -> Result<Self> {
         Self::new(Family::NegativeBinomial { noise_sd }, design, counts, prior)
+    }
+
+    /// Categories 1, 2, …, K in an order, logit link (proportional odds), with known distances between the cut points:
+    /// ```text
+    /// P(y > k) = sigmoid(s − c_k),   c_1 = 0,   c_{k+1} = c_k + δ_k
+    /// ```
+    /// An intercept takes the place of −c_1. Gaps that are not known are integrated over
+    /// ([`crate::scales::FreeScales::gaps`]).
+    ///
+    /// ```
+    /// use provi::{Design, target::{Glm, Prior, Target}};
+    ///
+    /// let design = Design::dense(3, 1, &[1.0, 1.0, 1.0])?;
+    /// let model = Glm::ordered(design, &[1.0, 3.0, 2.0], &[1.2], Prior::scale(1.0)?)?;
+    /// assert_eq!(model.observed_responses(), [1.0, 3.0, 2.0]);
+    /// # Ok::<(), provi::Error>(())
+    /// ```
+    pub fn ordered(design: Design, categories: &[f64], gaps: &[f64], prior: Prior) -> Result<Self> {
+        Self::new(Family::Ordered { gaps: Gaps::new(gaps)? }, design, categories, prior)
     }
 
     /// Poisson regression on means y_n ≥ 0 of counts, such as claims per year. The weights w_n are the exposures of

@@ -9,6 +9,8 @@
 //! ```
 //! The mean time to an event of a [`Family::Weibull`] with shape k is uΓ(1 + 1/k)e^{−s/k}, which falls with s; its own mean is a formula too.
 //!
+//! The mean of ordered categories is that of their numbers, 1 + Σ_k P(y > k); [`categories`] gives the probability of each.
+//!
 //! These are statements about q. For a mean between 0 and 1, the posterior's own value differs by at most TV(q, p)
 //! [cert-moments].
 
@@ -105,6 +107,9 @@ pub fn predict_mixture(
     if let Some((_, _, other)) = parts.iter().find(|(_, _, part)| part.len() != rows) {
         return Err(Error::Shape { what: "predictions of a part", found: other.len(), expected: rows });
     }
+    // The mean category depends on the gaps too, and no formula gives its quantiles.
+    let ordered = parts.len() > 1 && parts.iter().any(|(_, family, _)| family.gaps().is_some());
+    let spread = ordered.then(|| Spread::new(parts, probability)).transpose()?;
     let at = |n: usize| {
         let law = |(share, family, part): &(f64, Family, Vec<Prediction>)| match log_mean_time(*family) {
             Some([at, slope]) => (*share, at + slope * part[n].predictor, slope.abs() * part[n].predictor_sd),
@@ -120,7 +125,10 @@ pub fn predict_mixture(
             Some((_, family, _)) if log_mean_time(*family).is_none() => response(*family, s),
             _ => s.exp(),
         };
-        let [low, high] = normal_mixture::interval(&laws, probability)?.map(respond);
+        let [low, high] = match &spread {
+            Some(spread) => spread.interval(n, |part, s| response(parts[part].1, s)),
+            None => normal_mixture::interval(&laws, probability)?.map(respond),
+        };
         let mean = mean(&|part| part.mean);
         Ok(Prediction { predictor, predictor_sd: variance.sqrt(), mean, low, high })
     };
@@ -196,22 +204,22 @@ pub fn predictors_at(points: &Matrix, rows: &Rows<'_>, first: u64, seed: Seed) -
     Ok(out)
 }
 
-/// [`responses_at`] for a family whose noise was drawn with the coefficients: one standard deviation for each row of `points`.
-pub fn responses_with_noise(
-    family: Family,
+/// [`responses_at`] where the noise or the gaps between cut points were drawn with the coefficients: the family with those of each row of
+/// `points`.
+pub fn responses_with_families(
+    families: &[Family],
     points: &Matrix,
-    noise: &[f64],
     rows: &Rows<'_>,
     first: u64,
     seed: Seed,
 ) -> Result<Vec<f64>> {
-    if noise.len() != points.rows() {
-        return Err(Error::Shape { what: "noise of the draws", found: noise.len(), expected: points.rows() });
+    if families.len() != points.rows() {
+        let (found, expected) = (families.len(), points.rows());
+        return Err(Error::Shape { what: "families of the draws", found, expected });
     }
     let mut out = Vec::with_capacity(points.rows() * rows.design.rows());
-    for (k, &noise_sd) in noise.iter().enumerate() {
+    for (k, &family) in families.iter().enumerate() {
         let one = Matrix::new(1, points.columns(), points.row(k).to_vec())?;
-        let family = family.with_noise_sd(noise_sd).ok_or(Error::NoNoise { family: family.name() })?;
         out.extend(responses_at(family, &one, rows, first + k as u64, seed)?);
     }
     Ok(out)
@@ -260,6 +268,7 @@ pub fn response(family: Family, s: f64) -> f64 {
         Family::Bernoulli | Family::Binomial => special::sigmoid(s),
         Family::Probit => special::normal_cdf(s),
         Family::Cloglog => -(-s.exp()).exp_m1(),
+        Family::Ordered { gaps } => 1.0 + gaps.exceeding(s).sum::<f64>(),
         Family::Poisson | Family::NegativeBinomial { .. } | Family::Gamma { .. } | Family::Exponential => {
             s.exp()
         }
@@ -313,6 +322,101 @@ pub fn survival(
     Ok(found)
 }
 
+/// P(y = k) of each category at each row, for ordered categories: its mean under q, and the interval of P(y = k | s). The parts are those of
+/// [`predict_mixture`]; of a single answer, one with the share 1. A list for each row, with as many numbers as categories.
+///
+/// P(y = k | s) rises with s and then falls, so no formula gives its quantiles: those of 800 points or more of equal probability take their place.
+/// ```
+/// use provi::{Design, Gaussian, predict::{Rows, categories, predict}, target::{Family, Gaps}};
+///
+/// let family = Family::Ordered { gaps: Gaps::new(&[2.0])? };
+/// let q = Gaussian::new(&[1.0], &[1e-9])?;
+/// let design = Design::dense(1, 1, &[1.0])?;
+/// let at = predict(family, &q, &Rows::new(&design), 0.95)?;
+/// let found = &categories(&[(1.0, family, at)], 0.95)?[0];
+/// let lowest = 1.0 / (1.0 + 1f64.exp());
+/// assert!((found[0].mean - lowest).abs() < 1e-6 && (found[2].mean - lowest).abs() < 1e-6);
+/// assert!((found.iter().map(|p| p.mean).sum::<f64>() - 1.0).abs() < 1e-12);
+/// # Ok::<(), provi::Error>(())
+/// ```
+pub fn categories(
+    parts: &[(f64, Family, Vec<Prediction>)],
+    probability: f64,
+) -> Result<Vec<Vec<Prediction>>> {
+    let mut all = Vec::with_capacity(parts.len());
+    for (share, family, part) in parts {
+        let gaps = family.gaps().ok_or(Error::NoGaps { family: family.name() })?;
+        all.push((*share, gaps, part));
+    }
+    let Some((_, first, rows)) = all.first() else { return Ok(Vec::new()) };
+    let (count, rows) = (first.categories(), rows.len());
+    if let Some((_, other, _)) = all.iter().find(|(_, gaps, _)| gaps.categories() != count) {
+        return Err(Error::Shape { what: "categories", found: other.categories(), expected: count });
+    }
+    // P(y > k) of every part at every row, k = 0 to K.
+    let mut above = vec![vec![vec![1.0; rows]]; all.len()];
+    for ((_, gaps, part), above) in all.iter().zip(&mut above) {
+        let deviations: Vec<f64> = part.iter().map(|at| at.predictor_sd).collect();
+        for cut in gaps.cuts() {
+            let means: Vec<f64> = part.iter().map(|at| at.predictor - cut).collect();
+            above.push(mean_slopes(Family::Bernoulli, &means, &deviations));
+        }
+        above.push(vec![0.0; rows]);
+    }
+    let whole = predict_mixture(parts, probability)?;
+    let spread = Spread::new(parts, probability)?;
+    let row = |n: usize| {
+        let of = |k: usize| {
+            let parts = all.iter().zip(&above);
+            let mean: f64 = parts.map(|((share, ..), p)| share * (p[k - 1][n] - p[k][n])).sum();
+            let [low, high] = spread.interval(n, |part, s| all[part].1.probability(k, s));
+            Prediction { mean: mean.clamp(0.0, 1.0), low, high, ..whole[n] }
+        };
+        (1..=count).map(of).collect()
+    };
+    Ok((0..rows).map(row).collect())
+}
+
+/// How many points at least stand for a mixture whose quantiles no formula gives, and for each of its parts.
+const POINTS: [usize; 2] = [800, 25];
+
+/// A mixture as points of equal probability in each part, for the quantiles of functions of its predictor.
+struct Spread<'a> {
+    parts: &'a [(f64, Family, Vec<Prediction>)],
+    /// Standard normal quantiles.
+    points: Vec<f64>,
+    tail: f64,
+}
+
+impl<'a> Spread<'a> {
+    fn new(parts: &'a [(f64, Family, Vec<Prediction>)], probability: f64) -> Result<Self> {
+        let count = POINTS[0].div_ceil(parts.len().max(1)).max(POINTS[1]);
+        let points = (0..count).map(|i| -special::upper_quantile((i as f64 + 0.5) / count as f64)).collect();
+        let tail = 0.5 * (1.0 - Probability::new("probability of an interval", probability)?.get());
+        Ok(Self { parts, points, tail })
+    }
+
+    /// The equal-tailed interval of `f(part, s)` at row n.
+    fn interval(&self, n: usize, f: impl Fn(usize, f64) -> f64) -> [f64; 2] {
+        let mut values: Vec<(f64, f64)> = Vec::with_capacity(self.parts.len() * self.points.len());
+        for (part, (share, _, at)) in self.parts.iter().enumerate() {
+            let of = |u: &f64| (f(part, at[n].predictor + u * at[n].predictor_sd), *share);
+            values.extend(self.points.iter().map(of));
+        }
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let total: f64 = values.iter().map(|(_, share)| share).sum();
+        [self.tail, 1.0 - self.tail].map(|level| {
+            let mut sum = 0.0;
+            let reaches = |&(_, share): &(f64, f64)| {
+                sum += share;
+                sum >= level * total
+            };
+            let place = values.iter().position(reaches).unwrap_or(values.len().saturating_sub(1));
+            values.get(place).map_or(f64::NAN, |(value, _)| *value)
+        })
+    }
+}
+
 /// E g(s) for s ~ N(μ, σ²).
 fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64> {
     match family {
@@ -335,6 +439,15 @@ fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64>
         }
         // φ'(s) = g(s) − y, at y = 0.
         Family::Bernoulli | Family::Binomial => mean_slopes(family, means, deviations),
+        Family::Ordered { gaps } => {
+            let mut out = vec![1.0; means.len()];
+            for cut in gaps.cuts() {
+                let shifted: Vec<f64> = means.iter().map(|m| m - cut).collect();
+                let above = mean_slopes(Family::Bernoulli, &shifted, deviations);
+                out.iter_mut().zip(above).for_each(|(out, p)| *out += p);
+            }
+            out
+        }
     }
 }
 
@@ -364,6 +477,11 @@ fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
             }
             let weight = mode * s - mean - special::ln_gamma(mode + 1.0);
             count_from(special::normal_cdf(normal), mode, weight.exp(), f64::INFINITY, |k| mean / (k + 1.0))
+        }
+        Family::Ordered { gaps } => {
+            // The categories whose lower end is exceeded: u < P(y > k) for k = 1, 2, …
+            let u = special::normal_cdf(-normal);
+            1.0 + gaps.exceeding(s).filter(|p| u < *p).count() as f64
         }
         Family::Gamma { noise_sd } => mean * special::gamma_from(1.0 / (noise_sd * noise_sd), normal),
         Family::Exponential => mean * special::gamma_from(1.0, normal),
@@ -427,6 +545,7 @@ fn count_from(mut u: f64, mode: f64, at_mode: f64, most: f64, ratio: impl Fn(f64
 mod tests {
     use super::*;
     use crate::base::gaussian::{Gaussian, Triangular};
+    use crate::glm::Gaps;
 
     fn design() -> Design {
         Design::dense(3, 2, &[1.0, 0.5, 1.0, -2.0, 1.0, 0.0]).unwrap()
@@ -440,7 +559,7 @@ mod tests {
         Gaussian::new(&[0.3, -0.6], &[0.5, -0.2, 0.4]).unwrap()
     }
 
-    const ALL: [Family; 10] = [
+    const ALL: [Family; 11] = [
         Family::Gaussian { noise_sd: 0.7 },
         Family::Bernoulli,
         Family::Probit,
@@ -451,6 +570,7 @@ mod tests {
         Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
         Family::ExponentialTime { unit: 0.7, coarse: false },
         Family::NegativeBinomial { noise_sd: 0.7 },
+        Family::Ordered { gaps: Gaps::SOME },
     ];
 
     #[test]
@@ -506,6 +626,10 @@ mod tests {
                         (p.mean, p.mean * p.mean * (gamma(2.0) / gamma(1.0).powi(2) - 1.0))
                     }
                     Family::NegativeBinomial { noise_sd } => (p.mean, p.mean + (noise_sd * p.mean).powi(2)),
+                    Family::Ordered { gaps } => {
+                        let of = |k: usize| gaps.probability(k, p.predictor) * (k as f64 - p.mean).powi(2);
+                        (p.mean, (1..=4).map(of).sum())
+                    }
                     Family::Binomial | Family::Cloglog => (trials * p.mean, trials * p.mean * (1.0 - p.mean)),
                     _ => (p.mean, p.mean * (1.0 - p.mean)),
                 };
@@ -518,6 +642,47 @@ mod tests {
                 assert!((spread - variance).abs() < 6.0 * (fourth / draws as f64).sqrt(), "{family:?} {n}");
             }
         }
+    }
+
+    /// Probabilities of categories are those of the draws, for a mixture of two gaps too.
+    #[test]
+    fn categories_have_the_probabilities_of_the_draws() {
+        let (design, draws) = (design(), 40_000);
+        let rows = rows(&design);
+        let families =
+            [&[1.5, 0.4][..], &[0.6, 1.1]].map(|w| Family::Ordered { gaps: Gaps::new(w).unwrap() });
+        let part = |share: f64, family: Family| (share, family, predict(family, &q(), &rows, 0.9).unwrap());
+        for parts in [vec![part(1.0, families[0])], vec![part(0.3, families[0]), part(0.7, families[1])]] {
+            let (found, means) = (categories(&parts, 0.9).unwrap(), predict_mixture(&parts, 0.9).unwrap());
+            let points = q().sample(draws, Seed(5));
+            for (n, of_row) in found.iter().enumerate() {
+                let shares: f64 = of_row.iter().map(|p| p.mean).sum();
+                let number: f64 = of_row.iter().zip(1..).map(|(p, k)| f64::from(k) * p.mean).sum();
+                assert!((shares - 1.0).abs() < 1e-12 && (number - means[n].mean).abs() < 1e-12);
+                for (k, p) in of_row.iter().enumerate() {
+                    let at = |i: usize| {
+                        let which = usize::from(parts.len() > 1 && i % 10 >= 3);
+                        let s = rows.predictors(points.row(i))[n];
+                        let gaps = families[which].gaps().unwrap();
+                        (gaps.probability(k + 1, s), response(families[which], s))
+                    };
+                    let values: Vec<(f64, f64)> = (0..draws).map(at).collect();
+                    let mean = values.iter().map(|v| v.0).sum::<f64>() / draws as f64;
+                    let variance = values.iter().map(|v| (v.0 - mean).powi(2)).sum::<f64>() / draws as f64;
+                    // Six standard errors: false alarm near 2e-9 each.
+                    assert!((mean - p.mean).abs() < 6.0 * (variance / draws as f64).sqrt(), "{n} {k}");
+                    let share = |inside: &dyn Fn(&(f64, f64)) -> bool| {
+                        values.iter().filter(|v| inside(v)).count() as f64 / draws as f64
+                    };
+                    // The interval is one of 800 points: 0.0025 besides six standard errors of 0.0015.
+                    let inside = share(&|v| (p.low..=p.high).contains(&v.0));
+                    assert!((inside - 0.9).abs() < 0.0115, "{n} {k}: {inside}");
+                    let inside = share(&|v| (means[n].low..=means[n].high).contains(&v.1));
+                    assert!((inside - 0.9).abs() < 0.0115, "{n}: {inside}");
+                }
+            }
+        }
+        assert!(categories(&[part(1.0, Family::Poisson)], 0.9).is_err());
     }
 
     #[test]

@@ -63,19 +63,25 @@ impl RowLikelihood {
         self.weight <= 0.0
     }
 
-    /// The same response under another noise, and by how much its predictor differs from that under this one.
-    pub(crate) fn with_noise(self, noise_sd: f64) -> Result<(Self, f64)> {
-        let family =
-            self.family.with_noise_sd(noise_sd).ok_or(Error::NoNoise { family: self.family.name() })?;
+    /// The same response under a family that differs in its noise or its gaps, and by how much its predictor differs from that under this one.
+    pub(crate) fn with_family(self, family: Family) -> Result<(Self, f64)> {
+        let before = self.family;
+        if std::mem::discriminant(&before) != std::mem::discriminant(&family) {
+            return Err(Error::OtherFamily { found: before.name(), expected: family.name() });
+        }
         let Some(given) = self.given else {
             return Ok((
                 Self { family, constant: self.weight * family.constant(self.response), ..self },
                 0.0,
             ));
         };
-        let (constant, before) = (given.weight * given.constant(family)[0], self.family);
+        let constant = given.weight * given.constant(family)[0];
         if let Some((response, moved)) = given.time_under(family, before) {
             return Ok((Self { family, constant, response, ..self }, moved));
+        }
+        if let (Some(gaps), Some(old)) = (family.gaps(), before.gaps()) {
+            let [(response, shift), (_, old)] = [gaps, old].map(|gaps| gaps.code(given.value));
+            return Ok((Self { family, constant, response, ..self }, shift - old));
         }
         let GivenRow { value, weight, .. } = given;
         let [r, old] = [family, before].map(|family| family.count_shape().unwrap_or(1.0));
@@ -176,6 +182,13 @@ impl RowLikelihood {
                 [k - 1.0, k].map(|k| negative_binomial_up_to(k, r, s))
             }
             Family::Gaussian { noise_sd } => [special::normal_cdf((self.response - s) / noise_sd); 2],
+            Family::Ordered { .. } => {
+                // P(y > k) is the sigmoid of the predictor less the upper end of its category, P(y ≥ k) of that less the lower end.
+                let half = if self.response < 0.0 { -0.5 * self.response } else { 0.0 };
+                let below = if self.is_lowest() { 0.0 } else { special::sigmoid(-s - half) };
+                let up_to = if self.is_highest() { 1.0 } else { special::sigmoid(half - s) };
+                [below, up_to]
+            }
             Family::Bernoulli | Family::Binomial | Family::Probit | Family::Cloglog => {
                 let k = (self.response * self.trials).round();
                 [binomial_up_to(k - 1.0, self.trials, mean), binomial_up_to(k, self.trials, mean)]
@@ -189,6 +202,16 @@ impl RowLikelihood {
                 [1.0 - special::gamma_upper(shape, shape * self.response / mean); 2]
             }
         }
+    }
+
+    /// Whether an ordered response is the first category.
+    fn is_lowest(&self) -> bool {
+        (0.0..0.5).contains(&self.response)
+    }
+
+    /// Whether it is the last one.
+    fn is_highest(&self) -> bool {
+        self.response > 0.5
     }
 
     /// The count of a Poisson row and its mean. A rate y whose weight w is its exposure stands for the count wy, of mean wμ: p(y|s)ʷ is that
@@ -257,7 +280,8 @@ fn binomial_up_to(k: f64, n: f64, p: f64) -> f64 {
 
 impl Glm {
     /// log p(y_n | z) of every row n at each point z, a row of `points`: as many rows as points, as many columns as the model has rows. A
-    /// row of weight w has w times its log likelihood. `noise`: for a family with a noise that was drawn with the coefficients, one for each point.
+    /// row of weight w has w times its log likelihood. `families`: if the noise or the gaps between cut points were drawn with the coefficients, the
+    /// family with those of each point.
     ///
     /// ```
     /// use provi::{Design, Matrix, target::{Glm, Prior}};
@@ -268,12 +292,12 @@ impl Glm {
     /// assert!(found.rows() == 3 && found.entries().iter().all(|l| (l - 0.5f64.ln()).abs() < 1e-15));
     /// # Ok::<(), provi::Error>(())
     /// ```
-    pub fn log_likelihoods(&self, points: &Matrix, noise: Option<&[f64]>) -> Result<Matrix> {
+    pub fn log_likelihoods(&self, points: &Matrix, families: Option<&[Family]>) -> Result<Matrix> {
         let (count, rows) = (points.rows(), self.rows.len());
         let mut out = Matrix::zeros(count, rows);
         for n in 0..rows {
             crate::base::stop::check()?;
-            for (k, log) in self.log_likelihoods_of(n, points, noise)?.into_iter().enumerate() {
+            for (k, log) in self.log_likelihoods_of(n, points, families)?.into_iter().enumerate() {
                 out.row_mut(k)[n] = log;
             }
         }
@@ -285,20 +309,21 @@ impl Glm {
         &self,
         row: usize,
         points: &Matrix,
-        noise: Option<&[f64]>,
+        families: Option<&[Family]>,
     ) -> Result<Vec<f64>> {
         let (predictors, law) = (self.predictors_of(row, points)?, self.rows.likelihood_of(row));
-        match noise {
+        match families {
             None => Ok(predictors.iter().map(|&s| law.log_density(s)).collect()),
-            Some(noise) if noise.len() != points.rows() => {
-                Err(Error::Shape { what: "noise of the draws", found: noise.len(), expected: points.rows() })
+            Some(families) if families.len() != points.rows() => {
+                let (found, expected) = (families.len(), points.rows());
+                Err(Error::Shape { what: "families of the draws", found, expected })
             }
-            Some(noise) => {
-                let at = |(&s, &sd): (&f64, &f64)| {
-                    let (law, shift) = law.with_noise(sd)?;
+            Some(families) => {
+                let at = |(&s, &family): (&f64, &Family)| {
+                    let (law, shift) = law.with_family(family)?;
                     Ok(law.log_density(s + shift))
                 };
-                predictors.iter().zip(noise).map(at).collect()
+                predictors.iter().zip(families).map(at).collect()
             }
         }
     }
@@ -323,6 +348,7 @@ impl Glm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::glm::Gaps;
     use crate::glm::Prior;
     use crate::glm::design::Design;
 
@@ -335,6 +361,8 @@ mod tests {
         let design = Design::dense(1, 1, &[1.0]).unwrap();
         Rows::successes(family, design, &[k], &[n]).unwrap().likelihood_of(0)
     }
+
+    const ORDERED: Family = Family::Ordered { gaps: Gaps::SOME };
 
     fn all() -> Vec<RowLikelihood> {
         vec![
@@ -352,6 +380,9 @@ mod tests {
             law(Family::Exponential, 0.3, 1.0),
             law(Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false }, 0.8, 1.0),
             law(Family::NegativeBinomial { noise_sd: 0.7 }, 3.0, 1.0),
+            law(ORDERED, 1.0, 1.0),
+            law(ORDERED, 3.0, 1.7),
+            law(ORDERED, 4.0, 1.0),
         ]
     }
 
@@ -403,6 +434,17 @@ mod tests {
                 assert!((up_to - negative).abs() < 1e-9);
             }
             assert!((binomial - 1.0).abs() < 1e-10);
+            let mut ordered = 0.0;
+            for k in 1..=4 {
+                let row = law(ORDERED, f64::from(k), 1.0);
+                // The predictor of the row is that of the model, less the middle of its category.
+                let (_, shift) = Gaps::SOME.code(f64::from(k));
+                let [below, up_to] = row.mean_cumulative(mean + shift, deviation);
+                assert!((below - ordered).abs() < 1e-9);
+                ordered += row.log_predictive(mean + shift, deviation).exp();
+                assert!((up_to - ordered).abs() < 1e-9);
+            }
+            assert!((ordered - 1.0).abs() < 1e-10);
         }
         // A density is the slope of its distribution function.
         for family in
@@ -460,6 +502,7 @@ mod tests {
             Glm::binomial(design.clone(), &[3.0, 0.0, 7.0], &[5.0, 2.0, 7.0], flat.clone()).unwrap(),
             Glm::poisson(design.clone(), &[3.0, 0.0, 7.0], flat.clone()).unwrap(),
             Glm::gamma(design.clone(), &[3.0, 0.2, 7.0], 0.6, flat.clone()).unwrap(),
+            Glm::ordered(design.clone(), &[3.0, 1.0, 2.0], &[0.8], flat.clone()).unwrap(),
             Glm::new(
                 Family::NegativeBinomial { noise_sd: 0.6 },
                 design.clone(),
@@ -495,8 +538,12 @@ mod tests {
             let row = model.log_likelihoods_of(1, &points, None).unwrap()[0];
             assert!((less + row - whole).abs() < 1e-11);
             // The noise of a draw changes how some rows are coded.
-            let Some(other) = model.family().with_noise_sd(0.9) else { continue };
-            let noisy: f64 = model.log_likelihoods(&points, Some(&[0.9])).unwrap().entries().iter().sum();
+            let other = match model.family().gaps() {
+                Some(_) => Some(Family::Ordered { gaps: Gaps::new(&[1.3]).unwrap() }),
+                None => model.family().with_noise_sd(0.9),
+            };
+            let Some(other) = other else { continue };
+            let noisy: f64 = model.log_likelihoods(&points, Some(&[other])).unwrap().entries().iter().sum();
             let whole = model.with_family(other).unwrap().log_density(&z, &mut [0.0; 2]).unwrap();
             assert!((noisy + prior - whole).abs() < 1e-11, "{}", other.name());
         }

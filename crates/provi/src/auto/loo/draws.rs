@@ -7,7 +7,7 @@ use crate::base::matrix::Matrix;
 use crate::base::special::log_sum_exp;
 use crate::base::stop;
 use crate::certify::estimate::psis;
-use crate::glm::Glm;
+use crate::glm::{Family, Glm};
 
 /// Above this variance of a row's log likelihood, WAIC is not to be believed.
 pub const WAIC_BELIEVED: f64 = 0.4;
@@ -42,7 +42,7 @@ impl Smoothed {
     /// ```text
     /// elpd_i = log Σ_k w_k p(y_i | z_k) − log Σ_k w_k,    lpd_i = log (1/S) Σ_k p(y_i | z_k)
     /// ```
-    /// `noise`: one for each draw, of a family whose noise was drawn with the coefficients. The same bits for any number of threads. Cost: a
+    /// `families`: if the noise or the gaps between cut points were drawn with the coefficients, the family with those of each draw. The same bits for any number of threads. Cost: a
     /// sort of the draws for each row.
     ///
     /// ```
@@ -58,7 +58,7 @@ impl Smoothed {
     pub fn of_draws(
         model: &Glm,
         points: &Matrix,
-        noise: Option<&[f64]>,
+        families: Option<&[Family]>,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Self> {
         let draws = points.rows();
@@ -74,7 +74,7 @@ impl Smoothed {
             }
             let chunks = Chunks { len: WAVE.min(rows - first), size: 1, work };
             let one = |range: std::ops::Range<usize>| {
-                range.map(|i| smoothed(model, first + i, points, noise)).collect::<Result<Vec<_>>>()
+                range.map(|i| smoothed(model, first + i, points, families)).collect::<Result<Vec<_>>>()
             };
             for part in chunked::map(chunks, one) {
                 for (row, variance) in part? {
@@ -98,8 +98,8 @@ impl Smoothed {
 const EQUAL: f64 = 1e-9;
 
 /// A row, and the variance of its log likelihood.
-fn smoothed(model: &Glm, row: usize, points: &Matrix, noise: Option<&[f64]>) -> Result<(LeftOut, f64)> {
-    let logs = model.log_likelihoods_of(row, points, noise)?;
+fn smoothed(model: &Glm, row: usize, points: &Matrix, families: Option<&[Family]>) -> Result<(LeftOut, f64)> {
+    let logs = model.log_likelihoods_of(row, points, families)?;
     let law = model.rows.likelihood_of(row);
     if let Some(index) = logs.iter().position(|log| !log.is_finite()) {
         return Err(Error::NotFinite { what: "log likelihood of the draws", index, value: logs[index] });
@@ -116,7 +116,7 @@ fn smoothed(model: &Glm, row: usize, points: &Matrix, noise: Option<&[f64]>) -> 
     let weighted: Vec<f64> = ratios.iter().zip(&logs).map(|(ratio, log)| ratio + log).collect();
     let [mut below, mut up_to] = [0.0; 2];
     for (k, (s, ratio)) in model.predictors_of(row, points)?.iter().zip(&ratios).enumerate() {
-        let (law, shift) = noise.map_or(Ok((law, 0.0)), |noise| law.with_noise(noise[k]))?;
+        let (law, shift) = families.map_or(Ok((law, 0.0)), |families| law.with_family(families[k]))?;
         let ([a, b], share) = (law.cumulative(s + shift), (ratio - total).exp());
         below += share * a;
         up_to += share * b;

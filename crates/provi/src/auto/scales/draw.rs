@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn draws_of_correlations_have_the_lkj_law() {
         let sets = vec![(vec![0], 1.0), (vec![1], 1.0)];
-        let free = FreeScales { shared: sets, noise_sd: None, correlated: vec![vec![0, 1]] };
+        let free = FreeScales { shared: sets, correlated: vec![vec![0, 1]], ..FreeScales::default() };
         let variance = |shape: f64| {
             let prior = ScalePrior::Exponential { rate: 1.0 };
             let how = Integration { correlations: vec![shape], ..Integration::new(vec![prior; 2]) };

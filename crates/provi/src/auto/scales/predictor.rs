@@ -1,4 +1,4 @@
-//! Models whose prior and noise can be replaced, in memory or streamed.
+//! Models whose prior, noise and gaps between cut points can be replaced, in memory or streamed.
 
 use crate::auto::solve::{Look, Solver, State, Stop};
 use crate::base::error::{Error, Result};
@@ -8,7 +8,7 @@ use crate::glm::normal_equations::{NormalEquations, residual_sums};
 use crate::glm::rows::{Row, Rows};
 use crate::glm::sparse::{AnyGaussian, SparseModel, SparseSolver};
 use crate::glm::stream::{Reduce, Source, Streamed};
-use crate::glm::{Family, Glm, Prior, SparseForm, SparseGlm};
+use crate::glm::{Family, Gaps, Glm, Prior, SparseForm, SparseGlm};
 use crate::target::Target;
 use crate::{base::stop, target::solution};
 use std::ops::ControlFlow;
@@ -23,6 +23,12 @@ pub trait LinearPredictor: Target + Clone {
 
     /// The same data with another noise deviation; an error if the family has none.
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self>;
+
+    /// The same data with other gaps between the cut points of ordered categories; an error for another family.
+    fn with_gaps(self, gaps: &[f64]) -> Result<Self>;
+
+    /// E_q ∂V/∂log δ_i for each of these gaps; zeros beyond the last.
+    fn gap_slopes(&self, q: &AnyGaussian) -> Result<[f64; Gaps::MOST]>;
 
     /// A first guess of the noise: for a gaussian model the standard deviation of the responses, where a row of weight 2 counts as two
     /// rows; 1 if they do not vary, and for noise that is relative to the mean.
@@ -89,6 +95,14 @@ impl Rows {
         let slope = |row: Row| family.noise_slope(row.response, row.mean, row.variance, row.lever);
         self.add_over_predictors(q, |row| [row.weight * slope(row)], sums);
     }
+
+    /// Adds Σ w_n E_q ∂φ_n/∂log δ_i of each gap δ_i to `sums`.
+    pub(crate) fn add_gap_slopes(&self, family: Family, q: &Gaussian<Triangular>, sums: &mut [f64]) {
+        let slopes = |row: Row| {
+            family.gap_slopes(row.mean, row.variance, row.lever.category).map(|slope| row.weight * slope)
+        };
+        self.add_over_predictors(q, slopes, sums);
+    }
 }
 
 /// Breaks off if a stop is wanted.
@@ -121,6 +135,17 @@ impl<M: LinearPredictor + SparseForm> LinearPredictor for SparseGlm<M> {
 
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
         self.with(|glm| glm.with_noise_sd(noise_sd))
+    }
+
+    fn with_gaps(self, gaps: &[f64]) -> Result<Self> {
+        self.with(|glm| glm.with_gaps(gaps))
+    }
+
+    fn gap_slopes(&self, q: &AnyGaussian) -> Result<[f64; Gaps::MOST]> {
+        match q {
+            AnyGaussian::Dense(_) => self.glm().gap_slopes(q),
+            AnyGaussian::Sparse(q) => SparseGlm::sparse(self).gap_slopes(q),
+        }
     }
 
     fn response_deviation(&self) -> f64 {
@@ -172,6 +197,14 @@ fn noisy(family: Family, noise_sd: f64) -> Result<Family> {
     family.with_noise_sd(noise_sd).ok_or(Error::NoNoise { family: family.name() })
 }
 
+/// The family with other gaps.
+fn gapped(family: Family, gaps: &[f64]) -> Result<Family> {
+    match family {
+        Family::Ordered { .. } => Ok(Family::Ordered { gaps: Gaps::new(gaps)? }),
+        _ => Err(Error::NoGaps { family: family.name() }),
+    }
+}
+
 impl LinearPredictor for Glm {
     fn prior(&self) -> &Prior {
         self.prior()
@@ -184,6 +217,17 @@ impl LinearPredictor for Glm {
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
         let family = noisy(self.family(), noise_sd)?;
         self.with_family(family)
+    }
+
+    fn with_gaps(self, gaps: &[f64]) -> Result<Self> {
+        let family = gapped(self.family(), gaps)?;
+        self.with_family(family)
+    }
+
+    fn gap_slopes(&self, q: &AnyGaussian) -> Result<[f64; Gaps::MOST]> {
+        let (q, mut sums) = (q.to_dense()?, [0.0; Gaps::MOST]);
+        self.rows.add_gap_slopes(self.family(), &q, &mut sums);
+        Ok(sums)
     }
 
     fn response_deviation(&self) -> f64 {
@@ -239,6 +283,16 @@ impl<S: Source, R: Reduce> LinearPredictor for Streamed<S, R> {
     fn with_noise_sd(self, noise_sd: f64) -> Result<Self> {
         let family = noisy(self.family(), noise_sd)?;
         self.with_noisy_family(family)
+    }
+
+    fn with_gaps(self, gaps: &[f64]) -> Result<Self> {
+        let family = gapped(self.family(), gaps)?;
+        self.with_noisy_family(family)
+    }
+
+    fn gap_slopes(&self, q: &AnyGaussian) -> Result<[f64; Gaps::MOST]> {
+        let (q, family) = (q.to_dense()?, self.family());
+        self.over_blocks(|rows, sums| rows.add_gap_slopes(family, &q, sums))
     }
 
     fn response_deviation(&self) -> f64 {

@@ -145,7 +145,7 @@ fn crossed(family: crate::glm::Family) -> (Glm, FreeScales) {
     let sets = [2..2 + a, 2 + a..2 + a + b, 2 + a + b..d];
     let shared = sets.into_iter().map(|set| (set.collect(), 1.0)).collect();
     let noise_sd = matches!(family, crate::glm::Family::Gaussian { .. }).then_some(1.0);
-    (model, FreeScales { shared, noise_sd, correlated: vec![vec![1, 2]] })
+    (model, FreeScales { shared, noise_sd, correlated: vec![vec![1, 2]], ..FreeScales::default() })
 }
 
 #[test]

@@ -77,6 +77,10 @@ fn least_bend(family: Family, (s, y): (f64, f64), low: f64, high: f64) -> f64 {
         let part = |y: f64| least_bend(Family::Cloglog, (s, y), low, high);
         return least.max((success * part(1.0) + rate * part(0.0)) * (1.0 - 1e-12));
     }
+    if let Form::Ordered(halves) = family.form(y) {
+        let part = |shift: f64, y: f64| [least_bend(Family::Bernoulli, (s + shift, y), low, high)];
+        return least.max(halves.sum(part)[0] * (1.0 - 1e-12));
+    }
     let ends = averaged(family, (s, y), low.min(-NEAR)).min(averaged(family, (s, y), high.max(NEAR)));
     least.max(ends)
 }
@@ -113,6 +117,11 @@ fn averaged(family: Family, (s, y): (f64, f64), t: f64) -> f64 {
             let size = terms[0] + terms[1] + terms[2].abs();
             (terms[0] - terms[1] - terms[2], 4e-14 * size)
         }
+        // A sum of averages.
+        Form::Ordered(halves) => {
+            return halves.sum(|shift, y| [averaged(Family::Bernoulli, (s + shift, y), t)])[0]
+                * (1.0 - 1e-12);
+        }
     };
     2.0 * (difference - lost) / (t * t) * (1.0 - 1e-12)
 }
@@ -121,7 +130,8 @@ fn averaged(family: Family, (s, y): (f64, f64), t: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const FAMILIES: [Family; 6] = [
+    const FAMILIES: [Family; 7] = [
+        Family::Ordered { gaps: crate::glm::Gaps::SOME },
         Family::Bernoulli,
         Family::Probit,
         Family::Cloglog,
@@ -134,8 +144,11 @@ mod tests {
     #[test]
     fn quadratics_are_below_and_touch() {
         for family in FAMILIES {
-            let coded: &[f64] =
-                if family == Family::Cloglog { &[0.0, 1.0, 0.3, -1.0, 3.5, -5.0] } else { &[0.0, 1.0] };
+            let coded: &[f64] = match family {
+                Family::Cloglog => &[0.0, 1.0, 0.3, -1.0, 3.5, -5.0],
+                Family::Ordered { .. } => &[0.0, 1.0, -0.2, -1.5, -6.0],
+                _ => &[0.0, 1.0],
+            };
             for &y in coded {
                 for s in [-4.0, -1.3, -0.2, 0.0, 0.4, 2.0, 6.0] {
                     for (deviation, reach) in [(0.3, 0.9), (1.0, 4.0), (0.01, 0.05), (2.0, 16.0)] {

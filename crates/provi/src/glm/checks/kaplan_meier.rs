@@ -46,14 +46,15 @@ fn snapped(times: &[Time]) -> Vec<Time> {
 }
 
 /// Replicated times, made comparable with [`uncensored`] ones where rows enter late or lie in intervals: each is drawn anew given that it is later
-/// than its row's entry, is known as its row's time is, and is then spread over the estimate of its replicate. `noise`: one σ for each replicate, if it was drawn.
-pub(super) fn replicated_alike(family: Family, times: &[Time], noise: &[f64], replicated: &mut [f64]) {
+/// than its row's entry, is known as its row's time is, and is then spread over the estimate of its replicate. `families`: with the noise of
+/// each replicate, if it was drawn.
+pub(super) fn replicated_alike(family: Family, times: &[Time], families: &[Family], replicated: &mut [f64]) {
     if times.iter().all(|time| time.entry() <= 0.0 && !is_coarse(time)) {
         return;
     }
     let last = times.iter().map(|time| time.last()).fold(0.0, f64::max);
     for (k, replicate) in replicated.chunks_exact_mut(times.len()).enumerate() {
-        let shape = noise.get(k).map_or(family.hazard_shape().unwrap_or(1.0), |sigma| 1.0 / sigma);
+        let shape = families.get(k).unwrap_or(&family).hazard_shape().unwrap_or(1.0);
         let alike = |(time, t): (&Time, &f64)| time.like(time.later(*t, shape), last);
         let drawn: Vec<Time> = times.iter().zip(replicate.iter()).map(alike).collect();
         replicate.copy_from_slice(&uncensored(&drawn));

@@ -3,6 +3,7 @@
 use super::quadrature::expect_rows;
 use crate::base::special;
 use crate::glm::Family;
+use crate::glm::family::Gaps;
 use crate::glm::rows::Lever;
 use provi_kernels::Cloglog;
 
@@ -25,7 +26,7 @@ impl Family {
             }
             Self::Weibull { coarse, .. } => {
                 let rate = (mean + 0.5 * variance).exp();
-                let Lever { shift, turn } = lever;
+                let Lever { shift, turn, .. } = lever;
                 match coarse {
                     false => y * (1.0 + turn) - shift * (rate - y),
                     true => {
@@ -48,6 +49,32 @@ impl Family {
             }
             _ => 0.0,
         }
+    }
+
+    /// E_q ∂φ/∂log δ_i of an ordered row per unit of its weight, for each gap δ_i, with the coded predictor s' ~ N(mean, variance). Category k
+    /// lies between c_{k−1} and c_k, and c_j = δ_1 + … + δ_{j−1}:
+    /// ```text
+    /// ∂φ/∂c_k = −sigmoid(s − c_k),   ∂φ/∂c_{k−1} = sigmoid(c_{k−1} − s),   and −1/(e^{δ_{k−1}} − 1) for its own gap
+    /// ```
+    pub(crate) fn gap_slopes(self, mean: f64, variance: f64, category: usize) -> [f64; Gaps::MOST] {
+        let mut slopes = [0.0; Gaps::MOST];
+        let Some(gaps) = self.gaps() else { return slopes };
+        let (widths, deviation, k) = (gaps.widths(), variance.sqrt(), category);
+        let gap = if k > 1 && k < gaps.categories() { Some(widths[k - 2]) } else { None };
+        let half = 0.5 * gap.unwrap_or(0.0);
+        if k < gaps.categories() {
+            let above = softplus(mean - half, deviation)[1];
+            slopes[..k - 1].iter_mut().for_each(|slope| *slope -= above);
+        }
+        if k > 1 {
+            let below = softplus(-mean - half, deviation)[1];
+            slopes[..k - 2].iter_mut().for_each(|slope| *slope += below);
+        }
+        if let Some(gap) = gap {
+            slopes[k - 2] -= 1.0 / gap.exp_m1();
+        }
+        slopes.iter_mut().zip(widths).for_each(|(slope, width)| *slope *= width);
+        slopes
     }
 }
 

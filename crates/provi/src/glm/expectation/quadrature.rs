@@ -4,7 +4,7 @@ mod hermite;
 
 use crate::base::chunked::Chunks;
 use crate::glm::Family;
-use crate::glm::family::{Form, Rate};
+use crate::glm::family::{Form, Halves, Rate};
 use crate::target::curvature::Provenance;
 use provi_kernels::Cloglog;
 use std::f64::consts::{LN_2, PI};
@@ -25,7 +25,9 @@ pub(in crate::glm) struct Terms {
 pub(in crate::glm) fn provenance(family: Family) -> Provenance {
     match family.form(1.0) {
         Form::Probit => Provenance::Estimated,
-        Form::Quadratic { .. } | Form::Logistic | Form::Cloglog(_) | Form::Rate(_) => Provenance::Proved,
+        Form::Quadratic { .. } | Form::Logistic | Form::Cloglog(_) | Form::Rate(_) | Form::Ordered(_) => {
+            Provenance::Proved
+        }
     }
 }
 
@@ -147,6 +149,7 @@ pub(in crate::glm) fn expect_rows(
                 out.cloglog(n, means[n], deviations[n], Cloglog::of(response[n]));
             }
         }
+        Form::Ordered(_) => ordered(means, deviations, response, &mut out),
     }
     out
 }
@@ -302,6 +305,27 @@ fn logistic(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms
     }
 }
 
+/// Ordered rows: their logistic parts, one after the other.
+fn ordered(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) {
+    let mut parts: Vec<(usize, f64, f64)> = Vec::with_capacity(2 * means.len());
+    for (n, &y) in response.iter().enumerate() {
+        parts.extend(Halves::of(y).iter().map(|(shift, y)| (n, shift, y)));
+    }
+    let of = |f: &dyn Fn(&(usize, f64, f64)) -> f64| parts.iter().map(f).collect::<Vec<f64>>();
+    let (mu, sigma) = (of(&|(n, shift, _)| means[*n] + shift), of(&|(n, ..)| deviations[*n]));
+    let mut each = Terms::new(parts.len());
+    logistic(&mu, &sigma, &of(&|(.., y)| *y), &mut each);
+    for (i, &(n, shift, _)) in parts.iter().enumerate() {
+        out.value[n] += each.value[i];
+        out.first[n] += each.first[i];
+        out.second[n] += each.second[i];
+        // The shift and the sum of two parts are rounded.
+        let lost = 2.0 * f64::EPSILON * (1.0 + means[n].abs() + shift.abs());
+        out.value_error[n] += each.value_error[i] + lost + 2.0 * f64::EPSILON * each.value[i].abs();
+        out.slope_error[n] += each.slope_error[i] + lost;
+    }
+}
+
 /// The error bound of a logistic row, with the numbers that all rows of its rule share.
 struct Errors<'r> {
     rule: &'r Rule,
@@ -413,8 +437,9 @@ mod tests {
             (Family::Cloglog, 1.0),
             (Family::Cloglog, event),
             (Family::Cloglog, interval),
+            (Family::Ordered { gaps: crate::glm::Gaps::SOME }, -1.5),
         ] {
-            let rates = Cloglog::of(y).rate > 0.0;
+            let rates = family == Family::Cloglog && Cloglog::of(y).rate > 0.0;
             // The reference adds 200 001 terms; those of a rate are large.
             let unit = if rates { 1e-11 } else { 1e-13 };
             for sigma in [1e-8, 1e-3, 0.1, 0.2, 0.3, 0.33, 0.37, 1.0, 3.0, 12.0, 50.0] {

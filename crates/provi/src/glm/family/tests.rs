@@ -1,6 +1,6 @@
 use super::*;
 
-const ALL: [Family; 10] = [
+const ALL: [Family; 11] = [
     Family::Gaussian { noise_sd: 0.7 },
     Family::Bernoulli,
     Family::Probit,
@@ -11,13 +11,18 @@ const ALL: [Family; 10] = [
     Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: false },
     Family::Weibull { noise_sd: 0.6, unit: 1.3, coarse: true },
     Family::NegativeBinomial { noise_sd: 0.7 },
+    Family::Ordered { gaps: Gaps::SOME },
 ];
 
 #[test]
 fn derivatives_match_differences_and_the_curvature_range() {
     for family in ALL {
-        // With intervals, −1 is an event, 3.5 and −5 are intervals.
-        let responses: &[f64] = if family.is_coarse() { &[-1.0, 0.0, 1.0, 3.5, -5.0] } else { &[0.0, 1.0] };
+        // With intervals, −1 is an event, 3.5 and −5 are intervals; of ordered categories, −1.5 fills a gap of that width.
+        let responses: &[f64] = match family {
+            _ if family.is_coarse() => &[-1.0, 0.0, 1.0, 3.5, -5.0],
+            Family::Ordered { .. } => &[0.0, 1.0, -1.5, -0.01],
+            _ => &[0.0, 1.0],
+        };
         for &y in responses {
             for i in -40..=40 {
                 let s = 0.2 * f64::from(i);
@@ -121,9 +126,10 @@ fn counts_with_gamma_rates_are_poisson_counts_where_the_rates_are_alike() {
 
 #[test]
 fn blocks_agree_with_single_terms() {
-    let (response, weights) = ([1.0, 0.0, 1.0], [1.0, 2.0, 0.5]);
+    let weights = [1.0, 2.0, 0.5];
     let predictors = [0.3, -2.0, 5.0, 0.0, -0.7, 1.1];
     for family in ALL {
+        let response = if family.gaps().is_some() { [1.0, 0.0, -1.5] } else { [1.0, 0.0, 1.0] };
         let (mut slopes, mut energies) = (predictors, [0.0; 2]);
         let mut room = [0.0; 2 * loss::SPARE];
         let mut slots = Slots::new(2, &mut room);

@@ -118,6 +118,10 @@ impl Family {
             }
             Form::Rate(rate) if rate.sign < 0.0 => [at(high), at(low)],
             Form::Rate(_) => [at(low), at(high)],
+            // Each half has its own range.
+            Form::Ordered(halves) => {
+                halves.sum(|shift, y| Self::Bernoulli.second_range(low + shift, high + shift, y))
+            }
         };
         match self {
             Self::Gaussian { .. } => [least, most],
@@ -133,6 +137,7 @@ mod tests {
     #[test]
     fn the_range_of_the_second_derivative_is_what_a_search_finds() {
         let families = [
+            Family::Ordered { gaps: crate::glm::Gaps::SOME },
             Family::Bernoulli,
             Family::Probit,
             Family::Cloglog,
@@ -141,7 +146,11 @@ mod tests {
             Family::Gaussian { noise_sd: 0.5 },
         ];
         for family in families {
-            let coded: &[f64] = if family == Family::Cloglog { &[0.0, 1.0, -1.0, 3.5] } else { &[0.0, 1.0] };
+            let coded: &[f64] = match family {
+                Family::Cloglog => &[0.0, 1.0, -1.0, 3.5],
+                Family::Ordered { .. } => &[0.0, 1.0, -0.3, -4.0],
+                _ => &[0.0, 1.0],
+            };
             for &y in coded {
                 for (low, high) in [(-2.0, 1.0), (0.5, 3.0), (-4.0, -0.3), (-1.0, 1.0), (0.7, 2.0)] {
                     let values: Vec<f64> = (0..=2000)
@@ -154,7 +163,7 @@ mod tests {
                     let range = family.second_range(low, high, y);
                     assert!(range[0] <= found[0] && range[1] >= found[1], "{family:?} {low} {high}");
                     // A sum of two ranges.
-                    if y > 1.0 {
+                    if y > 1.0 || family.gaps().is_some() && y < 0.0 {
                         continue;
                     }
                     assert!(

@@ -15,6 +15,7 @@ use crate::base::error::{Error, Result};
 use crate::base::scalar::Probability;
 use crate::base::special;
 use crate::glm::Family;
+use crate::glm::expectation::mean_of;
 use crate::glm::sparse::NormalLaw;
 
 /// The distribution of a new response of one row under q.
@@ -68,6 +69,7 @@ fn observation(family: Family, at: &Prediction, tail: f64) -> Observation {
             let least = |level: f64| f64::from(u8::from(1.0 - mean < level));
             Observation { sd: (mean * (1.0 - mean)).sqrt(), low: least(tail), high: least(1.0 - tail) }
         }
+        Family::Ordered { .. } => ordered(&[(1.0, family, at)], tail),
         Family::Poisson => {
             let rate = Rate { location: at.predictor, spread };
             let sd = (mean + mean * mean * (spread * spread).exp_m1()).sqrt();
@@ -95,15 +97,44 @@ pub fn observations_mixture(
     let is_count = |family: Family| family.count_shape().is_some();
     let is_positive = |family: Family| family.gamma_shape().or(family.hazard_shape()).is_some();
     let all = |is: &dyn Fn(Family) -> bool| parts.iter().all(|(_, family, _)| is(*family));
-    if !all(&is_count) && !all(&is_positive) {
+    let is_ordered = |family: Family| family.gaps().is_some();
+    if !all(&is_count) && !all(&is_positive) && !all(&is_ordered) {
         return Ok(None);
     }
     let at = |n: usize| {
         let laws: Vec<(f64, Family, &Prediction)> =
             parts.iter().map(|(share, family, part)| (*share, *family, &part[n])).collect();
-        if all(&is_count) { counts(&laws, tail) } else { positive(&laws, tail) }
+        match () {
+            () if all(&is_count) => counts(&laws, tail),
+            () if all(&is_ordered) => ordered(&laws, tail),
+            () => positive(&laws, tail),
+        }
     };
     Ok(Some((0..rows).map(at).collect()))
+}
+
+/// An ordered category, or a mixture of some: shares, families and predictions. With P_k = P(y > k),
+/// ```text
+/// E y = 1 + Σ_k P_k,   E y² = 1 + Σ_k (2k + 1)P_k
+/// ```
+fn ordered(parts: &[(f64, Family, &Prediction)], tail: f64) -> Observation {
+    let most = parts.first().and_then(|(_, family, _)| family.gaps()).map_or(1, |gaps| gaps.categories());
+    // P(y > k), k = 0, 1, …, K.
+    let mut above = vec![0.0; most + 1];
+    for (share, family, at) in parts {
+        above[0] += share;
+        for (k, cut) in family.gaps().map(|gaps| gaps.cuts()).into_iter().flatten().enumerate() {
+            above[k + 1] += share * mean_of(special::sigmoid, at.predictor - cut, at.predictor_sd);
+        }
+    }
+    let [mean, square] = above[1..]
+        .iter()
+        .enumerate()
+        .fold([1.0, 1.0], |[mean, square], (k, p)| [mean + p, square + (2 * k + 3) as f64 * p]);
+    // The smallest category whose cumulative probability reaches the level.
+    let least = |level: f64| (1..most).find(|&k| 1.0 - above[k] >= level).unwrap_or(most) as f64;
+    let sd = (square - mean * mean).max(0.0).sqrt();
+    Observation { sd, low: least(tail), high: least(1.0 - tail) }
 }
 
 /// A positive response, or a mixture of some: shares, families and predictions. A gamma response is y = eˢG/α, G ~ Gamma(α), α = 1/σ²; of a

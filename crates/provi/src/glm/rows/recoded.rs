@@ -4,6 +4,7 @@
 //! weibull      κeˢ − δs = e^{s'} − δs' + δ(s' − s),        s' = s + (1/σ) log(t/u): a Poisson row with response δ and this offset; with late
 //!              entries or intervals as in `times`
 //! negbinomial  (y + r) log(1 + e^{s'}) − ys',              s' = s − log r: y + r logistic trials with y successes, y + r not whole
+//! ordered      one or two logistic rows,                  s' = s less the middle of the gap that its category fills ([`crate::target::Gaps`])
 //! ```
 
 use super::Rows;
@@ -15,7 +16,7 @@ use crate::glm::design::Design;
 /// What was observed and given, from which responses, weights and offsets follow.
 #[derive(Clone, Debug)]
 pub(super) struct Given {
-    /// log(t/u) of times, or counts.
+    /// log(t/u) of times, or counts, or categories.
     values: Vec<f64>,
     weights: Vec<f64>,
     offsets: Option<Vec<f64>>,
@@ -36,7 +37,7 @@ impl Given {
 /// A response of a recoded family as it was given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GivenRow {
-    /// log(t/u) of a time, or a count.
+    /// log(t/u) of a time, or a count, or a category.
     pub(crate) value: f64,
     pub(crate) weight: f64,
     known: Option<Known>,
@@ -47,6 +48,7 @@ impl GivenRow {
     pub(crate) fn constant(&self, family: Family) -> [f64; 2] {
         match (self.known, family.hazard_shape(), family.time_unit()) {
             (Some(known), Some(shape), Some(unit)) => known.constant(shape, unit),
+            _ if family.gaps().is_some() => [family.constant(self.value); 2],
             _ => {
                 // Sums of a few terms of about the size of y log y.
                 let log_shape = family.count_shape().unwrap_or(1.0).ln();
@@ -104,13 +106,13 @@ impl Rows {
 
     /// Codes rows that were just made from their responses; all times are those of events.
     pub(super) fn recoded(mut self) -> Self {
-        let (values, seen) = match (self.family.time_unit(), self.family.count_shape()) {
-            (Some(unit), _) => {
+        let (values, seen) = match self.family.time_unit() {
+            Some(unit) => {
                 let logs = self.response.iter().map(|t| (t / unit).ln()).collect();
                 (logs, vec![Seen::At; self.response.len()])
             }
-            (None, Some(_)) => (self.response.clone(), Vec::new()),
-            (None, None) => return self,
+            None if self.family.is_recoded() => (self.response.clone(), Vec::new()),
+            None => return self,
         };
         let (weights, offsets, spans) = (self.weights.clone(), None, None);
         self.given = Some(Box::new(Given { values, weights, offsets, seen, spans }));
@@ -139,6 +141,12 @@ impl Rows {
         if within && !family.is_coarse() {
             let found = "times within intervals (say `coarse: true`)";
             return Err(Error::OtherFamily { found, expected: family.name() });
+        }
+        if let (Some(gaps), Some(before)) = (family.gaps(), self.family.gaps())
+            && gaps.categories() != before.categories()
+        {
+            let (found, expected) = (gaps.categories(), before.categories());
+            return Err(Error::Shape { what: "categories", found, expected });
         }
         self.family = family;
         self.coded().with_spans_that_fit()
@@ -174,6 +182,11 @@ impl Rows {
             self.offsets = Some((0..given.values.len()).map(|n| offset(n) - shift).collect());
             self.response = values().map(|(_, y)| y / (y + r)).collect();
             self.weights = values().map(|(n, y)| given.weights[n] * (y + r)).collect();
+        } else if let Some(gaps) = self.family.gaps() {
+            let coded: Vec<(f64, f64)> = given.values.iter().map(|&category| gaps.code(category)).collect();
+            self.response = coded.iter().map(|(y, _)| *y).collect();
+            self.offsets = Some(coded.iter().enumerate().map(|(n, (_, shift))| offset(n) + shift).collect());
+            self.weights.clone_from(&given.weights);
         }
         self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
         self.known = std::sync::OnceLock::new();
@@ -253,13 +266,21 @@ impl Rows {
         self.given.as_ref().is_some_and(|given| given.spans.is_some())
     }
 
-    /// How row n depends on the noise; zeros for families that are not those of times.
+    /// How row n depends on the noise, or on the gaps; zeros for families that are neither those of times nor ordered.
     pub(crate) fn lever(&self, n: usize) -> Lever {
+        if let (Some(given), Some(_)) = (&self.given, self.family.gaps()) {
+            return Lever { category: given.values[n] as usize, ..Lever::default() };
+        }
         let known = self.given.as_ref().and_then(|given| given.known(n));
         match (known, self.family.hazard_shape()) {
             (Some(known), Some(shape)) => known.coded(shape).lever,
             _ => Lever::default(),
         }
+    }
+
+    /// Whether some rows have a lever that is not zero.
+    pub(crate) fn has_levers(&self) -> bool {
+        self.family.hazard_shape().is_some() || self.family.gaps().is_some()
     }
 
     /// The constants of recoded rows, and the sum of their sizes.

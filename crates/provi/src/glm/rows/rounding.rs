@@ -116,6 +116,22 @@ impl Family {
                     lost_slope: rate * off + LINK * slope,
                 }
             }
+            Form::Ordered(halves) => {
+                let [value, slope, lost_value, lost_slope] = halves.sum(|shift, y| {
+                    // The shift is rounded once more.
+                    let off = off + f64::EPSILON * (size + shift.abs());
+                    let part = Self::Bernoulli.rounding(mean + shift, spread + off, y, off);
+                    [part.value, part.slope, part.lost_value, part.lost_slope]
+                });
+                // Their sum is rounded too.
+                let unit = 2.0 * f64::EPSILON;
+                Share {
+                    value,
+                    slope,
+                    lost_value: lost_value + unit * value,
+                    lost_slope: lost_slope + unit * slope,
+                }
+            }
         }
     }
 }

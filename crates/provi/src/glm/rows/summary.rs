@@ -278,7 +278,7 @@ impl DataSummary {
     /// infinite:
     /// ```text
     /// gaussian            mean of y − o
-    /// bernoulli, binomial logit((Σk + ½)/(Σn + 1)) − ō
+    /// bernoulli, binomial logit((Σk + ½)/(Σn + 1)) − ō; the same for ordered categories, with those above the first
     /// probit              probit((Σk + ½)/(Σn + 1)) − ō
     /// cloglog             log(−log(1 − (Σk + ½)/(Σn + 1))) − ō
     /// poisson             log((Σy + ½)/Σe^o); the same for negbinomial and, with Σδ and Σ(t/u)e^o, for times to an event
@@ -292,7 +292,8 @@ impl DataSummary {
         let offset = self.offset / self.weight;
         match family {
             Family::Gaussian { .. } => self.response.summary().mean,
-            Family::Bernoulli | Family::Binomial => (yes / no).ln() - offset,
+            // Of ordered categories, those above the first are counted.
+            Family::Bernoulli | Family::Binomial | Family::Ordered { .. } => (yes / no).ln() - offset,
             Family::Probit => {
                 let tail = yes.min(no) / (self.weight + 1.0);
                 let size = special::upper_quantile(tail.min(0.5));
@@ -333,7 +334,7 @@ impl Rows {
         // As they were given, whatever the noise: counts are not trials, and events are counted per unit of time.
         let plain = self.plain_offsets();
         let (counts, offsets) = (self.family.count_shape().is_some(), plain.as_deref());
-        let times = self.family.hazard_shape().is_some();
+        let (times, ordered) = (self.family.hazard_shape().is_some(), self.family.gaps().is_some());
         for (n, &weight) in self.given_weights().iter().enumerate() {
             if weight <= 0.0 {
                 continue;
@@ -341,6 +342,7 @@ impl Rows {
             let y = match (counts, times) {
                 (true, _) => self.observed(n),
                 (_, true) => f64::from(u8::from(self.is_event(n))),
+                _ if ordered => f64::from(u8::from(self.observed(n) > 1.5)),
                 _ => self.response[n],
             };
             let offset = offsets.map_or(0.0, |offsets| offsets[n]);

@@ -44,6 +44,10 @@ impl Family {
                 let second = rate.at(s);
                 Some([rate.sign * second, second])
             }
+            Form::Ordered(halves) => {
+                let part = |shift: f64, y: f64| Self::Bernoulli.third(s + shift, y).unwrap_or_default();
+                Some(halves.sum(part))
+            }
             Form::Probit | Form::Cloglog(_) => None,
         }
     }
@@ -73,6 +77,17 @@ impl Family {
                     least
                 };
                 Some(Shape { curvature: [mean.max(least), most], fourth: [0.0, most] })
+            }
+            Form::Ordered(halves) => {
+                let mut sum = Shape { curvature: [0.0; 2], fourth: [0.0; 2] };
+                for (shift, y) in halves.iter() {
+                    let part = Self::Bernoulli.shape(s + shift, reach, y)?;
+                    for i in 0..2 {
+                        sum.curvature[i] += part.curvature[i];
+                        sum.fourth[i] += part.fourth[i];
+                    }
+                }
+                Some(sum)
             }
             Form::Probit | Form::Cloglog(_) => None,
         }

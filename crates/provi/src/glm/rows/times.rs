@@ -194,13 +194,15 @@ pub(crate) struct Known {
     pub(super) span: Span,
 }
 
-/// How a time that is coded for one noise changes with it.
+/// How a row that is coded for one noise changes with it: a time; or with the gaps between cut points: an ordered category.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Lever {
     /// k∂o/∂k, o the part of the offset that the noise determines.
     pub(crate) shift: f64,
     /// k∂ρ/∂k of an interval; k log(t/u) − k∂o/∂k of an event.
     pub(crate) turn: f64,
+    /// The category, from 1 on; 0 for other families.
+    pub(crate) category: usize,
 }
 
 /// A time as a row with the complementary log-log link, for one noise.
@@ -241,7 +243,7 @@ impl Known {
             Seen::Within | Seen::After => (0.0, 0.0),
             Seen::At => (0.0, -slant),
         };
-        Coded { offset: at + short, before, lever: Lever { shift: at + slant, turn }, short }
+        Coded { offset: at + short, before, lever: Lever { shift: at + slant, turn, category: 0 }, short }
     }
 
     /// Whether the ends of an interval are so far apart for a noise that the hazard before it is lost beside that within it.
@@ -405,7 +407,10 @@ mod tests {
                         (textbook(TIMES[n], s + h, sigma) - textbook(TIMES[n], s - h, sigma)) / (2.0 * h);
                     near(own, slope, 2e-6);
                     // The same under another noise, whichever way it is asked.
-                    let (law, moved) = found.likelihood_of(0).with_noise(1.3 * sigma).unwrap();
+                    let (law, moved) = found
+                        .likelihood_of(0)
+                        .with_family(found.family().with_noise_sd(1.3 * sigma).unwrap())
+                        .unwrap();
                     near(-law.log_density(at + moved), textbook(TIMES[n], s, 1.3 * sigma), 1e-10);
                     let again = found.clone().with_family(found.family().with_noise_sd(1.3 * sigma).unwrap());
                     near(coded(&again.unwrap(), s)[0], textbook(TIMES[n], s, 1.3 * sigma), 1e-10);

@@ -9,6 +9,7 @@ use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::expectation::quadrature;
 use crate::glm::family::Form;
+use crate::glm::rows::Lever;
 use crate::target::curvature::Provenance;
 use provi_kernels::{design, gram};
 use std::ops::Range;
@@ -232,11 +233,16 @@ impl SparseModel {
         Predictors { means, deviations, sizes }
     }
 
-    /// Σ w_n E_q ∂φ_n/∂log σ under q = N(mean, P⁻¹), σ the noise deviation.
-    pub(super) fn expected_noise_slope(&self, mean: &[f64], selected: &Selected) -> Result<f64> {
+    /// Σ w_n·slope(y_n, E s_n, Var s_n, lever_n) under q = N(mean, P⁻¹): how E_q V changes with the noise, or with gaps between cut points.
+    pub(super) fn expected_slopes<const N: usize>(
+        &self,
+        mean: &[f64],
+        selected: &Selected,
+        slope: impl Fn(f64, f64, f64, Lever) -> [f64; N] + Sync,
+    ) -> Result<[f64; N]> {
         let at = self.at(mean, selected);
-        let sums = self.sums(2, |rows, sums| {
-            let [total, lost] = sums else { return };
+        let sums = self.sums(2 * N, |rows, sums| {
+            let (total, lost) = sums.split_at_mut(N);
             for wave in rows.chunks().chunks(WAVE) {
                 if stop::trips() {
                     return;
@@ -247,18 +253,21 @@ impl SparseModel {
                     let Predictors { means, deviations, .. } =
                         self.predictors(rows, sets, rows.shared(sets), &at);
                     let first = rows.range(sets.start).start;
-                    let mut sum = 0.0;
+                    let mut sum = [0.0; N];
                     for (n, (mean, deviation)) in means.iter().zip(deviations).enumerate() {
                         let (w, y) = (rows.weights[first + n], rows.response[first + n]);
                         let lever = rows.levers.get(first + n).copied().unwrap_or_default();
-                        sum += w * self.linear.family.noise_slope(y, *mean, deviation * deviation, lever);
+                        let of_row = slope(y, *mean, deviation * deviation, lever);
+                        sum.iter_mut().zip(of_row).for_each(|(sum, x)| *sum += w * x);
                     }
                     sum
                 });
-                parts.into_iter().for_each(|part| add(total, lost, part));
+                for part in parts {
+                    (0..N).for_each(|i| add(&mut total[i], &mut lost[i], part[i]));
+                }
             }
         })?;
-        Ok(sums[0] + sums[1])
+        Ok(std::array::from_fn(|i| sums[i] + sums[N + i]))
     }
 
     /// The share of some sets.
@@ -491,6 +500,8 @@ impl SparseModel {
 fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f64) -> (f64, f64) {
     match family.form(1.0) {
         Form::Quadratic { .. } => (4.0 * f64::EPSILON, 0.0),
+        // A half gap is added to the predictor, and rounded; the offset is as large.
+        Form::Ordered(_) => curvature_error(Family::Bernoulli, 2.0 * off_mean, off_variance, absolute),
         Form::Logistic | Form::Rate(_) => {
             ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, 0.0)
         }
@@ -508,6 +519,7 @@ fn steepest_third(family: Family) -> Option<f64> {
     match family.form(1.0) {
         Form::Quadratic { .. } => None,
         Form::Logistic => Some(0.097),
+        Form::Ordered(_) => Some(2.0 * 0.097),
         Form::Probit => Some(1.0),
         Form::Rate(_) | Form::Cloglog(_) => Some(f64::INFINITY),
     }

@@ -130,7 +130,7 @@ impl Sets {
             response: vec![0.0; total],
             weights: vec![0.0; total],
             offsets: vec![0.0; if rows.offsets.is_some() { total } else { 0 }],
-            levers: vec![Lever::default(); if rows.family.hazard_shape().is_some() { total } else { 0 }],
+            levers: vec![Lever::default(); if rows.has_levers() { total } else { 0 }],
             columns,
             starts: self.starts,
         };

@@ -8,6 +8,8 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::entropy_constant;
 use crate::base::linalg::sparse::Selected;
 use crate::base::stop;
+use crate::glm::Gaps;
+use crate::glm::rows::Lever;
 use crate::target::curvature::Provenance;
 use crate::target::solution::{GapBound, Look, Stop};
 use std::ops::ControlFlow;
@@ -216,8 +218,24 @@ impl SparseModel {
 
     /// Σ w_n E_q ∂φ_n/∂log σ, σ the noise deviation.
     pub(crate) fn noise_slope(&self, q: &SparseGaussian) -> Result<f64> {
+        let family = self.linear.family;
+        let slope = |y: f64, mean: f64, variance: f64, lever| [family.noise_slope(y, mean, variance, lever)];
+        self.slopes(q, slope).map(|[slope]| slope)
+    }
+
+    /// Σ w_n E_q ∂φ_n/∂log δ_i of each gap δ_i between the cut points of ordered categories.
+    pub(crate) fn gap_slopes(&self, q: &SparseGaussian) -> Result<[f64; Gaps::MOST]> {
+        let family = self.linear.family;
+        self.slopes(q, |_, mean, variance, lever| family.gap_slopes(mean, variance, lever.category))
+    }
+
+    fn slopes<const N: usize>(
+        &self,
+        q: &SparseGaussian,
+        slope: impl Fn(f64, f64, f64, Lever) -> [f64; N] + Sync,
+    ) -> Result<[f64; N]> {
         match q.by_places(&self.map, &self.structure) {
-            Some((mean, _)) => self.expected_noise_slope(&mean, &q.selected()?),
+            Some((mean, _)) => self.expected_slopes(&mean, &q.selected()?, slope),
             None => Err(Error::Shape { what: "sparse Gaussian", found: q.dim(), expected: self.dim() }),
         }
     }

@@ -256,7 +256,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     /// The same data with another noise level. Cost: no pass, or one where the rows' weights or constants depend on the noise.
     pub(crate) fn with_noisy_family(self, family: Family) -> Result<Self> {
         family.checked_response(&[])?;
-        if family.count_shape().is_some() || self.survey.spans {
+        if family.count_shape().is_some() || family.gaps().is_some() || self.survey.spans {
             let survey = Survey::new(family, &self.shards, Ok(()))?;
             let likelihood = survey.likelihood;
             let linear = self.linear.with_likelihood(family, likelihood);
