@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! formula  := response `~` sum
-//! response := name | call | `cbind(` name `,` name `)` | `surv(` name `,` name `)` | name `|` `trials(` name or number `)`
+//! response := name | call | `cbind(` name `,` name `)` | `surv(` name `,` name `)` | `ordered(` name `)` | name `|` `trials(` name or number `)`
 //! sum      := [`+` | `-`] item { (`+` | `-`) item }
 //! item     := product | `0` | `1` | `.` | `offset(` arithmetic `)` | group
 //! product  := power { (`*` | `/` | `%in%` | `:`) power }       `:` binds first, then `%in%`, then `/` and `*`
@@ -153,6 +153,11 @@ impl Formula {
     /// Whether the response is a time to an event.
     pub(crate) fn has_events(&self) -> bool {
         matches!(self.response(), Response::Survival { .. } | Response::Interval { .. })
+    }
+
+    /// Whether the response is an ordered category.
+    pub(crate) fn is_ordered(&self) -> bool {
+        matches!(self.response(), Response::Ordered { .. })
     }
 
     /// The columns of intervals, in which an empty cell stands for an open end: lower and upper.

@@ -94,6 +94,8 @@ pub struct ModelFrame {
     pub response_name: String,
     /// For a response of text: the levels that count as 0 and 1.
     pub response_levels: Option<[String; 2]>,
+    /// For an ordered response: its levels from the lowest, which is 1, to the highest; otherwise none.
+    pub categories: Vec<String>,
     /// The number of trials of each row, for a binomial response.
     pub trials: Option<Vec<f64>>,
     /// For a response of times: what is known of each.
@@ -151,7 +153,8 @@ impl ModelFrame {
         let (kept, dropped) = complete_rows(table, &in_use, options.missing).map_err(point)?;
         let view = View { table, rows: &kept };
         let learner = Learner { facts: &view, formula, options, whole: true };
-        let reading = Reading { formula, options, levels: learner.response_levels()? };
+        let (levels, categories) = (learner.response_levels()?, learner.categories()?);
+        let reading = Reading { formula, options, levels, categories };
         let outcomes = reading.outcomes(view)?;
         let weights = reading.weights(view)?;
         reading.refuse_no_weight(view, weights.as_deref())?;
@@ -177,6 +180,7 @@ impl ModelFrame {
             response: outcomes.values,
             response_name: formula.response_name(),
             response_levels: reading.levels,
+            categories: reading.categories,
             trials: outcomes.trials,
             spans: outcomes.spans,
             offsets,

@@ -53,6 +53,8 @@ pub struct Scan {
     pub response_name: String,
     /// For a response of text: the levels that count as 0 and 1.
     pub response_levels: Option<[String; 2]>,
+    /// For an ordered response: its levels from the lowest, which is 1, to the highest; otherwise none.
+    pub categories: Vec<String>,
     /// Summary statistics of the response.
     pub response: ResponseSummary,
     /// Whether the response counts successes among trials.
@@ -87,6 +89,7 @@ struct Parts<'a> {
     head: Head,
     recipe: Recipe,
     levels: Option<[String; 2]>,
+    categories: Vec<String>,
     dropped: Dropped,
     notes: &'a Notes,
     questions: &'a Questions,
@@ -115,8 +118,19 @@ impl Scan {
     }
 
     fn new(parts: Parts<'_>) -> Result<Self> {
-        let Parts { head, recipe, levels, dropped, notes, questions, source, formula, options, budget } =
-            parts;
+        let Parts {
+            head,
+            recipe,
+            levels,
+            categories,
+            dropped,
+            notes,
+            questions,
+            source,
+            formula,
+            options,
+            budget,
+        } = parts;
         let digests: Vec<String> = notes.digests.iter().map(|(_, digest)| digest.clone()).collect();
         let response = ResponseSummary::of(notes, questions, levels.as_ref());
         let bytes = BLOCKS * recipe.bytes_of_rows(formula.has_events())
@@ -131,6 +145,7 @@ impl Scan {
             rows: notes.kept,
             response_name: formula.response_name(),
             response_levels: levels,
+            categories,
             response,
             has_trials: formula.has_trials(),
             has_events: formula.has_events(),

@@ -250,6 +250,33 @@ fn entries_and_intervals_are_read_with_their_open_ends() {
 }
 
 #[test]
+fn an_ordered_response_is_numbered_from_its_lowest_level() {
+    let csv = "size,grade,x\nlarge,10,1\nsmall,2,2\nmedium,9,3\nsmall,2,4\n";
+    let f = frame(csv, "ordered(size, levels = c('small', 'medium', 'large')) ~ x").unwrap();
+    assert_eq!((f.response, f.categories.join(" ")), (vec![3.0, 1.0, 2.0, 1.0], "small medium large".into()));
+    // Numbers are in their own order, not in that of their names.
+    let f = frame(csv, "ordered(grade) ~ x").unwrap();
+    assert_eq!((f.response, f.categories.join(" ")), (vec![3.0, 1.0, 2.0, 1.0], "2 9 10".into()));
+    assert_eq!(f.response_name, "ordered(grade)");
+    assert!(frame(csv, "x ~ grade").unwrap().categories.is_empty());
+    for (formula, words) in [
+        ("ordered(size) ~ x", "no order of its levels is known; write ordered(size, levels = c(..))"),
+        ("ordered(size, levels = c('small', 'medium')) ~ x", "large"),
+        (
+            "ordered(size, levels = c('tiny', 'small', 'medium', 'large')) ~ x",
+            "no row used of `t.csv` has the level `tiny`",
+        ),
+        ("ordered(grade) ~ grade", "grade"),
+    ] {
+        let error = frame(csv, formula).unwrap_err().to_string();
+        assert!(error.contains(words), "{formula}: {error}");
+    }
+    let many: String = (0..12).map(|i| format!("{i},1\n")).collect();
+    let error = frame(&format!("y,x\n{many}"), "ordered(y) ~ 1").unwrap_err().to_string();
+    assert!(error.contains("12 level(s); 2 to 11 are possible"), "{error}");
+}
+
+#[test]
 fn a_response_of_two_words_is_zero_and_one() {
     let csv = "case,x\nyes,1\nno,2\nno,3\n";
     let f = frame(csv, "case ~ x").unwrap();

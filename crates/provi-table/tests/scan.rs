@@ -201,6 +201,21 @@ fn plain(warnings: &[Warning]) -> Vec<Warning> {
     warnings.iter().map(plain).collect()
 }
 
+/// Levels of an ordered response are learned in the first pass, from numbers and from text, and rows are numbered as in memory.
+#[test]
+fn an_ordered_response_is_numbered_alike() {
+    let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let table = Table::read(csv(0..ROWS).as_bytes(), "whole.csv").unwrap();
+    for path in [text_shards(folders[0].path()), parquet_shards(folders[1].path())] {
+        for text in ["ordered(f) ~ x", "ordered(town, levels = c('Bern', 'Chur', 'Basel', 'Zug')) ~ z + f"] {
+            let formula = Formula::parse(text).unwrap();
+            let frame = ModelFrame::new(&table, &formula, &FrameOptions::default()).unwrap();
+            let scan = learn(&path, text, &FrameOptions::default(), 1 << 20).unwrap();
+            assert_eq!((together(&scan, 1).response, &scan.categories), (frame.response, &frame.categories));
+        }
+    }
+}
+
 fn assert_same(scan: &Scan, frame: &ModelFrame, of: usize) {
     assert!(same_recipe(scan, frame), "{}\n{:#?}\n{:#?}", frame.formula, scan.recipe(), frame.recipe());
     let rows = together(scan, of);

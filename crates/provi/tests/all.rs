@@ -17,6 +17,7 @@ mod groups;
 #[cfg(feature = "autodiff")]
 mod laws;
 mod links;
+mod ordered;
 mod paper;
 mod positive;
 mod practical;

@@ -112,7 +112,7 @@ fn certificates_cover_what_a_grid_finds() {
     }
 }
 
-/// A random model of one of the kinds: gamma, exponential, Weibull with events and censored rows, with late entries, with intervals, counts.
+/// A random model of one of the kinds: gamma, exponential, Weibull with events and censored rows, with late entries, with intervals, counts, ordered categories.
 fn random(kind: usize, key: u64) -> Glm {
     let mut dice = vec![0.0; 80];
     provi_kernels::normals(key, kind as u64, 0, &mut dice);
@@ -142,6 +142,11 @@ fn random(kind: usize, key: u64) -> Glm {
             x if x < 0.4 => Time::between(0.7 * y[n], 1.4 * y[n]).entered(0.2 * y[n] * coin(n).abs().tanh()),
             _ => plain(n),
         }),
+        6 => {
+            let gaps = [(0.5 * dice[78]).exp(), (0.5 * dice[77]).exp()];
+            let category = |y: &f64| 1.0 + [0.5, 1.2, 2.0].iter().filter(|cut| y > cut).count() as f64;
+            Glm::ordered(design, &y.iter().map(category).collect::<Vec<f64>>(), &gaps, prior()).unwrap()
+        }
         _ => {
             let counts: Vec<f64> = y.iter().map(|y| (2.0 * y).floor()).collect();
             Glm::negative_binomial(design, &counts, noise_sd, prior()).unwrap()
@@ -152,7 +157,7 @@ fn random(kind: usize, key: u64) -> Glm {
 /// The best Gaussian and wrong ones of random models: evidence, divergence, means and deviations of the posterior, by a sum over a grid, lie within
 /// what is proved of each, and the means of exact draws are the posterior's.
 fn random_models_are_covered(keys: std::ops::Range<u64>) {
-    for (kind, key) in (0..6).flat_map(|kind| keys.clone().map(move |key| (kind, key))) {
+    for (kind, key) in (0..7).flat_map(|kind| keys.clone().map(move |key| (kind, key))) {
         let model = random(kind, 1000 + key);
         let best = provi::solve::Solver::default().run(&model).unwrap().gaussian;
         let truth = grid::Truth::of(&model, &best);
@@ -185,7 +190,7 @@ fn random_models_and_wrong_gaussians_are_covered() {
 }
 
 #[test]
-#[ignore = "slow: 120 models; a few are tried above; cargo xtask heavy runs it"]
+#[ignore = "slow: 140 models; a few are tried above; cargo xtask heavy runs it"]
 fn many_random_models_and_wrong_gaussians_are_covered() {
     random_models_are_covered(4..24);
 }

@@ -40,8 +40,8 @@ pub enum UnfitColumn {
     },
     /// A level that is missing in a list of levels.
     #[error(
-        "column `{}` of `{table}` has the level `{}`, which is not listed in factor({}, levels = ..); {}list it, or mark it as missing: --na '{}'",
-        shown(.column), shown(.level), Quoted(.column), suggested(.nearest.as_deref()), shown(.level)
+        "column `{}` of `{table}` has the level `{}`, which is not among its listed levels; {}list it, or mark it as missing: --na '{}'",
+        shown(.column), shown(.level), suggested(.nearest.as_deref()), shown(.level)
     )]
     UnlistedLevel {
         /// The table's name.
@@ -115,7 +115,7 @@ pub enum UnfitColumn {
     },
     /// A response of text without exactly two levels.
     #[error(
-        "the response `{}` of `{table}` is text with {} level(s), {}; a response is numbers, true/false, or text with two levels", shown(.column), .levels.len(), listed(.levels)
+        "the response `{}` of `{table}` is text with {} level(s), {}; a response is numbers, true/false, text with two levels, or ordered(..) with levels in an order", shown(.column), .levels.len(), listed(.levels)
     )]
     ResponseLevels {
         /// The table's name.
@@ -124,6 +124,50 @@ pub enum UnfitColumn {
         column: String,
         /// Its levels.
         levels: Vec<String>,
+        /// Where in the formula.
+        span: Option<Span>,
+    },
+    /// An ordered response of text whose order nothing says.
+    #[error(
+        "`{}` of `{table}` is text, and no order of its levels is known; write ordered({}, levels = c(..)) with {} from the lowest to the highest", shown(.column), Quoted(.column), listed(.levels)
+    )]
+    NoOrder {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// Its levels.
+        levels: Vec<String>,
+        /// Where in the formula.
+        span: Option<Span>,
+    },
+    /// An ordered response with a level that no row has.
+    #[error(
+        "no row used of `{table}` has the level `{}` of `{}`, so nothing says how far it is from the others; leave it out of the levels", shown(.level), shown(.column)
+    )]
+    UnusedCategory {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// The level.
+        level: String,
+        /// Where in the formula.
+        span: Option<Span>,
+    },
+    /// An ordered response with too few or too many levels.
+    #[error(
+        "the ordered response `{}` of `{table}` has {levels} level(s); 2 to {most} are possible: merge some, or model numbers as gaussian", shown(.column)
+    )]
+    CountOfCategories {
+        /// The table's name.
+        table: String,
+        /// The column.
+        column: String,
+        /// How many.
+        levels: usize,
+        /// The most.
+        most: usize,
         /// Where in the formula.
         span: Option<Span>,
     },

@@ -18,7 +18,7 @@ macro_rules! place_of_data {
         match $error {
             Error::Column(error) => Some(field!(
                 error, span, UnfitColumn: UnknownColumn, TextColumn, UnlistedLevel, MixedColumn, EmptyColumn, ConstantColumn, OneLevel,
-                ResponseLevels, WholeColumn
+                ResponseLevels, WholeColumn, NoOrder, UnusedCategory, CountOfCategories
             )),
             Error::Dates(error) => Some(field!(
                 error, span, BadDates: DateColumn, AmbiguousDates, BadDate, NoDates, NoDateText, TextOrder

@@ -226,6 +226,25 @@ fn each(full: bool) -> Vec<Error> {
             levels: names(full),
             span: span.clone(),
         }),
+        Error::Column(UnfitColumn::NoOrder {
+            table: s("t.csv"),
+            column: s("my col"),
+            levels: names(full),
+            span: span.clone(),
+        }),
+        Error::Column(UnfitColumn::UnusedCategory {
+            table: s("t.csv"),
+            column: s("my col"),
+            level: s("level"),
+            span: span.clone(),
+        }),
+        Error::Column(UnfitColumn::CountOfCategories {
+            table: s("t.csv"),
+            column: s("my col"),
+            levels: 14,
+            most: 11,
+            span: span.clone(),
+        }),
         Error::Model(BadModel::NoRowsLeft {
             table: s("t.csv"),
             rows: 40_000,

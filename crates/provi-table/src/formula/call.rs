@@ -111,7 +111,7 @@ impl Parser {
     }
 
     /// `, levels = c(..)` after the column of a category, if it is there.
-    fn levels(&mut self) -> Result<Option<Vec<String>>> {
+    pub(super) fn levels(&mut self) -> Result<Option<Vec<String>>> {
         if self.word(0).node != Token::Comma {
             return Ok(None);
         }

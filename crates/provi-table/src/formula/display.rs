@@ -40,6 +40,11 @@ impl Display for Response {
             }
             Self::Survival { entry, time, event } => call(f, "surv", entry.iter().chain([time, event])),
             Self::Interval { entry, lower, upper } => call(f, "interval", entry.iter().chain([lower, upper])),
+            Self::Ordered { column, levels } if levels.is_empty() => write!(f, "ordered({})", Quoted(column)),
+            Self::Ordered { column, levels } => {
+                let levels = List(levels.iter().map(|level| Literal(level)));
+                write!(f, "ordered({}, levels = {levels})", Quoted(column))
+            }
         }
     }
 }

@@ -134,6 +134,8 @@ impl Parser {
             self.survival()?
         } else if name == "interval" {
             self.interval()?
+        } else if name == "ordered" {
+            self.ordered()?
         } else {
             match self.call()? {
                 Factor::Column(column) => Response::Value(Expression::Column(column)),
@@ -180,6 +182,16 @@ impl Parser {
             "`,` and the column of events: 1 where the event was seen, 0 where the row was censored";
         let (entry, [time, event]) = self.two_or_three(missing)?;
         Ok(Response::Survival { entry, time, event })
+    }
+
+    /// `(column)` or `(column, levels = c(..))` after `ordered`.
+    fn ordered(&mut self) -> Result<Response> {
+        self.next();
+        self.next();
+        let column = self.column()?;
+        let levels = self.levels()?.unwrap_or_default();
+        self.close()?;
+        Ok(Response::Ordered { column, levels })
     }
 
     /// `(lower, upper)` or `(entry, lower, upper)` after `interval`.

@@ -40,6 +40,13 @@ pub enum Response {
         /// Column of the times until which the event came; empty or infinite where it comes after `lower`.
         upper: String,
     },
+    /// `ordered(rating)` or `ordered(size, levels = c("small", "large"))`: categories in an order.
+    Ordered {
+        /// The column.
+        column: String,
+        /// Its levels in their order; empty for numbers in theirs.
+        levels: Vec<String>,
+    },
 }
 
 /// The number of trials of a binomial response.
@@ -124,6 +131,7 @@ impl Response {
                 see(failures);
             }
             Self::Trials { successes, .. } => see(successes),
+            Self::Ordered { column, .. } => see(column),
             Self::Survival { entry, time: first, event: last }
             | Self::Interval { entry, lower: first, upper: last } => {
                 entry.iter().for_each(|name| see(name));

@@ -128,7 +128,7 @@ impl Recipe {
         let trials = match with_trials {
             Some(formula) => {
                 let options = FrameOptions::default();
-                Reading { formula, options: &options, levels: None }.trials(view)?
+                Reading { formula, options: &options, levels: None, categories: Vec::new() }.trials(view)?
             }
             None => None,
         };

@@ -5,6 +5,7 @@ use crate::{
     column::ColumnKind,
     error::{BadValue, Error, Purpose, Result, UnfitColumn},
     formula::{Expression, Formula, Response, Trials},
+    nearest::nearest,
 };
 
 /// What is known of times to an event, one triple for each row: the time from which on the row is watched, and the interval in which the
@@ -25,6 +26,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) options: &'a FrameOptions,
     /// For a response of text: the levels that count as 0 and 1.
     pub(crate) levels: Option<[String; 2]>,
+    /// For an ordered response: the levels that count as 1, 2, …; otherwise none.
+    pub(crate) categories: Vec<String>,
 }
 
 impl Formula {
@@ -63,6 +66,38 @@ impl Learner<'_> {
     }
 }
 
+/// The most levels of an ordered response: those of a scale from 0 to 10.
+const MOST_CATEGORIES: usize = 11;
+
+impl Learner<'_> {
+    /// The levels of an ordered response, from the lowest to the highest; none for other responses.
+    pub(crate) fn categories(&self) -> Result<Vec<String>> {
+        let Response::Ordered { column: name, levels: listed } = self.formula.response() else {
+            return Ok(Vec::new());
+        };
+        let (table, column, span) = (self.facts.table().to_owned(), name.clone(), None);
+        let refuse = |error: UnfitColumn| Err(self.point_at(Error::Column(error), name));
+        let found = self.facts.levels(name).map_err(|error| self.point_at(error, name))?;
+        let is_number = |level: &String| level.parse::<f64>().is_ok();
+        if listed.is_empty() && found.len() > 1 && !found.iter().all(is_number) {
+            return refuse(UnfitColumn::NoOrder { table, column, levels: found, span });
+        }
+        if let Some(level) = found.iter().find(|level| !listed.is_empty() && !listed.contains(level)) {
+            let nearest = nearest(level, listed.iter().map(String::as_str)).map(Into::into);
+            let level = level.as_str().into();
+            return refuse(UnfitColumn::UnlistedLevel { table, column, level, nearest, span });
+        }
+        if let Some(level) = listed.iter().find(|level| !found.contains(level)) {
+            return refuse(UnfitColumn::UnusedCategory { table, column, level: level.clone(), span });
+        }
+        if !(2..=MOST_CATEGORIES).contains(&found.len()) {
+            let (levels, most) = (found.len(), MOST_CATEGORIES);
+            return refuse(UnfitColumn::CountOfCategories { table, column, levels, most, span });
+        }
+        Ok(if listed.is_empty() { found } else { listed.clone() })
+    }
+}
+
 impl Reading<'_> {
     /// Whether the response is text.
     pub(crate) fn is_text(&self, view: View<'_>) -> bool {
@@ -77,6 +112,12 @@ impl Reading<'_> {
                     (Expression::Column(name), Some(levels)) => self.indicator(view, name, levels)?,
                     _ => view.evaluate(x).map_err(|error| self.formula.point(error, x))?,
                 };
+                Ok(Outcomes { values, trials: None, spans: None })
+            }
+            Response::Ordered { column, .. } => {
+                let places = view.places(column, &self.categories)?;
+                let number = |place: Option<usize>| place.map_or(f64::NAN, |place| place as f64 + 1.0);
+                let values = places.into_iter().map(number).collect();
                 Ok(Outcomes { values, trials: None, spans: None })
             }
             Response::Counts { successes, failures } => {
@@ -150,7 +191,10 @@ impl Reading<'_> {
     /// The trials alone, without the successes; `None` for a response without trials.
     pub(crate) fn trials(&self, view: View<'_>) -> Result<Option<Vec<f64>>> {
         Ok(match self.formula.response() {
-            Response::Value(_) | Response::Survival { .. } | Response::Interval { .. } => None,
+            Response::Value(_)
+            | Response::Survival { .. }
+            | Response::Interval { .. }
+            | Response::Ordered { .. } => None,
             Response::Counts { successes, failures } => {
                 let successes = self.counts(view, successes, Purpose::Successes)?;
                 let failures = self.counts(view, failures, Purpose::Failures)?;

@@ -76,8 +76,8 @@ impl Scan {
             return Ok(None);
         }
         let view = View { table, rows: &rows };
-        let levels = self.response_levels.clone();
-        let reading = Reading { formula: &self.parsed, options: &self.options, levels };
+        let (levels, categories) = (self.response_levels.clone(), self.categories.clone());
+        let reading = Reading { formula: &self.parsed, options: &self.options, levels, categories };
         let outcomes = reading.outcomes(view)?;
         let (design, _) = self.recipe.design(view, NewLevels::Refuse)?;
         Ok(Some(FrameRows {

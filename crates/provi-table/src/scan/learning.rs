@@ -94,6 +94,7 @@ struct Draft {
     recipe: Recipe,
     counts: Vec<Vec<usize>>,
     levels: Option<[String; 2]>,
+    categories: Vec<String>,
     dropped: Dropped,
 }
 
@@ -167,10 +168,10 @@ impl Task {
         let dropped = self.dropped(&asked, &notes)?;
         let facts = asked.facts(&notes);
         let learner = Learner { facts: &facts, formula: &asked.formula, options, whole: false };
-        let levels = learner.response_levels()?;
+        let (levels, categories) = (learner.response_levels()?, learner.categories()?);
         self.refuse_no_weight(&asked, &notes)?;
         let (recipe, counts) = learner.recipe(asked.source.dates.clone())?;
-        Ok(Draft { asked, notes, recipe, counts, levels, dropped })
+        Ok(Draft { asked, notes, recipe, counts, levels, categories, dropped })
     }
 
     /// The rows left out, or the error for their missing values.
@@ -236,7 +237,7 @@ impl Task {
 
     /// The scan; `spreads` are those of the design, if it is standardized.
     fn scan(&self, draft: Draft, spreads: &[Vec<Option<Moments>>]) -> Result<Scan> {
-        let Draft { asked, notes, mut recipe, counts, levels, dropped } = draft;
+        let Draft { asked, notes, mut recipe, counts, levels, categories, dropped } = draft;
         let facts = asked.facts(&notes);
         let (formula, options) = (&asked.formula, &self.options);
         let learner = Learner { facts: &facts, formula, options, whole: false };
@@ -249,6 +250,7 @@ impl Task {
             head,
             recipe,
             levels,
+            categories,
             dropped,
             notes: &notes,
             questions: &asked.questions,

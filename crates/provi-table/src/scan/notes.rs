@@ -125,8 +125,8 @@ impl Notes {
     /// Notes the response, and checks what may be refused.
     fn see_rows(&mut self, view: View<'_>, reader: &Reader<'_>) -> Result<()> {
         let formula = reader.reading.formula;
-        // If it is text, its levels are counted among the groupings.
-        if !reader.reading.is_text(view) {
+        // If it is text, its levels are counted among the groupings; those of ordered categories are known after this pass.
+        if !reader.reading.is_text(view) && !formula.is_ordered() {
             let response = reader.reading.outcomes(view)?.values;
             self.response = Moments::merge(self.response, Moments::of(response.iter().copied()));
             for (count, sign) in self.signs.iter_mut().zip([-1.0, 0.0, 1.0f64]) {

@@ -39,6 +39,9 @@ impl Questions {
         {
             questions.grouping(std::slice::from_ref(name));
         }
+        if let Response::Ordered { column, .. } = formula.response() {
+            questions.category(column);
+        }
         let varying = formula.groups().iter().flat_map(|group| &group.node.terms);
         for term in formula.terms().iter().map(|term| &term.node).chain(varying) {
             let Term::Product(factors) = term else { continue };

@@ -43,7 +43,7 @@ impl Task {
         let most = questions.rows(source, self.budget)?;
         let reader = Reader {
             questions,
-            reading: Reading { formula, options: &self.options, levels: None },
+            reading: Reading { formula, options: &self.options, levels: None, categories: Vec::new() },
             most: self.budget.levels(),
             table: source.shards.name(),
         };
