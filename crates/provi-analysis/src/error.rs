@@ -48,6 +48,35 @@ pub enum Error {
         "a robust spread needs the rows in memory: leave out --memory and --distributed, and give one file"
     )]
     RobustNeedsRows,
+    /// An ordered family for a response that is not one.
+    #[error(
+        "family ordered needs a response whose levels are in an order: write ordered({column}) for numbers, or ordered({column}, levels = c(..)) with the \
+         levels from the lowest to the highest"
+    )]
+    NoCategories {
+        /// The response.
+        column: String,
+    },
+    /// An ordered response for another family.
+    #[error("a response ordered(..) goes with family ordered, not with {family}")]
+    StrayCategories {
+        /// The family.
+        family: &'static str,
+    },
+    /// Gaps for a family that has none.
+    #[error("gaps go with family ordered, not with {family}")]
+    StrayGaps {
+        /// The family.
+        family: &'static str,
+    },
+    /// More or fewer gaps than there are levels between two others.
+    #[error("{found} gap(s) are given, and {levels} levels have {}: one for each level but the first and the last", .levels - 2)]
+    CountOfGaps {
+        /// How many are given.
+        found: usize,
+        /// How many levels there are.
+        levels: usize,
+    },
     /// A column of clusters that is not there.
     #[error("{table} has no column `{column}` whose values could be clusters")]
     NoCluster {

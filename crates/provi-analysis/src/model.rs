@@ -31,7 +31,7 @@ use std::path::Path;
 
 use provi::Gaussian;
 use provi::sparse::AnyGaussian;
-use provi::target::{Family, Prior};
+use provi::target::{Family, Gaps, Prior};
 use provi_table::{CodedFactor, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe, Variable};
 
 use crate::error::{Error, Result};
@@ -53,6 +53,8 @@ pub struct Model {
     pub formula: String,
     /// For a response of text: the level that counts as 1.
     pub success: Option<String>,
+    /// For an ordered response: its levels from the lowest to the highest.
+    pub categories: Vec<String>,
     /// Number of rows used.
     pub rows: usize,
     /// Rows left out.
@@ -157,6 +159,7 @@ impl Model {
         let Facts {
             formula,
             success,
+            categories,
             rows,
             dropped,
             rows_sha256,
@@ -218,6 +221,7 @@ impl Model {
             },
             formula,
             success,
+            categories,
             rows,
             dropped,
             rows_sha256,
@@ -363,6 +367,7 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
     let family = match named {
         Some(family) => family,
         None if head.has_trials => Family::Binomial,
+        None if !head.categories.is_empty() => Family::Ordered { gaps: Gaps::default() },
         None if head.has_events => Family::Weibull { noise_sd, unit: 1.0, coarse: false },
         None if options.noise_sd.is_some() => Family::Gaussian { noise_sd },
         None if head.is_binary => Family::Bernoulli,
@@ -381,6 +386,7 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
         _ if head.has_events => return Err(Error::StrayEvents { family: family.name() }),
         _ => family,
     };
+    let family = with_gaps(family, options, head)?;
     match (family.noise_sd(), options.noise_sd) {
         (Some(_), _) | (_, None) => {}
         (None, Some(noise_sd)) => return Err(Error::StrayNoise { noise_sd, family: family.name() }),
@@ -391,4 +397,23 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
         (_, true) => Err(Error::StrayTrials { family: family.name() }),
         _ => Ok((family, named.is_none())),
     }
+}
+
+/// An ordered family with the gaps that were given, or with a gap of 1 for each level between two others.
+fn with_gaps(family: Family, options: &ModelOptions, head: &Head<'_>) -> Result<Family> {
+    let (ordered, levels) = (family.gaps().is_some(), head.categories.len());
+    match (ordered, levels > 0) {
+        (true, true) => {}
+        (true, false) => return Err(Error::NoCategories { column: head.response_name.to_owned() }),
+        (false, true) => return Err(Error::StrayCategories { family: family.name() }),
+        (false, false) if options.gaps.is_empty() => return Ok(family),
+        (false, false) => return Err(Error::StrayGaps { family: family.name() }),
+    }
+    let between = levels - 2;
+    let widths = match options.gaps.len() {
+        0 => vec![1.0; between],
+        found if found == between => options.gaps.clone(),
+        found => return Err(Error::CountOfGaps { found, levels }),
+    };
+    Ok(Family::Ordered { gaps: Gaps::new(&widths)? })
 }

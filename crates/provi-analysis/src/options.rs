@@ -37,7 +37,7 @@ options! {
 /// The likelihood family, the priors, and how columns are used.
 pub struct ModelOptions {
     /// How the response depends on the predictors [default: bernoulli for a binary response, binomial for counts
-    /// of successes, weibull for times to an event]
+    /// of successes, weibull for times to an event, ordered for ordered(..)]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub family: Option<FamilyName>,
     /// Standard deviation of the noise, for the gaussian family; relative to the mean for the gamma family, whose shape is 1/SD²; of the
@@ -48,6 +48,12 @@ pub struct ModelOptions {
         arg(long, value_name = "SD", allow_negative_numbers = true, help_heading = "Model")
     )]
     pub noise_sd: Option<f64>,
+    /// The gaps between the cut points of an ordered response, one for each level but the first and the last [default: unknown, see --scales]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "WIDTHS", value_delimiter = ',', allow_negative_numbers = true, help_heading = "Model")
+    )]
+    pub gaps: Vec<f64>,
     /// Prior of the coefficients, 'normal(0, 2.5)', or of some, 'dose=normal(1, 0.5)', 'age*=normal(0, 1)'; repeatable
     /// [default: scaled by the data, see `provi explain priors`]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SPEC", help_heading = "Model"))]
@@ -155,12 +161,6 @@ impl ModelOptions {
             self.prior.retain(|spec| spec.scale().is_some());
         }
         self
-    }
-
-    /// The options with scales at these values: nothing is integrated over.
-    pub fn with_scales(mut self, noise_sd: Option<f64>, group_scale: Vec<ScaleSpec>) -> Self {
-        self.prior.retain(|spec| spec.normal().is_some());
-        Self { scales: None, noise_sd, group_scale, ..self }
     }
 
     /// Names the default prior, if it applies.

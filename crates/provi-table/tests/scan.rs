@@ -209,8 +209,8 @@ fn an_ordered_response_is_numbered_alike() {
     for path in [text_shards(folders[0].path()), parquet_shards(folders[1].path())] {
         for text in ["ordered(f) ~ x", "ordered(town, levels = c('Bern', 'Chur', 'Basel', 'Zug')) ~ z + f"] {
             let formula = Formula::parse(text).unwrap();
-            let frame = ModelFrame::new(&table, &formula, &FrameOptions::default()).unwrap();
-            let scan = learn(&path, text, &FrameOptions::default(), 1 << 20).unwrap();
+            let frame = ModelFrame::new(&table, &formula, &options()).unwrap();
+            let scan = learn(&path, text, &options(), 1 << 20).unwrap();
             assert_eq!((together(&scan, 1).response, &scan.categories), (frame.response, &frame.categories));
         }
     }

@@ -40,6 +40,9 @@ pub fn of_scales(scales: &[Scale], family: Family, data: &DataSummary) -> Vec<St
                 )
             });
         }
+        if scale.is_gap() {
+            return None;
+        }
         let size = scale.sd * data.size(&scale.coefficients);
         let limit = if gaussian { DWARFED * sd } else { HUGE };
         (size > limit).then(|| {

@@ -25,6 +25,8 @@ pub(super) struct Head<'a> {
     pub(super) groups: &'a [GroupTerm],
     pub(super) response_name: &'a str,
     pub(super) has_trials: bool,
+    /// The levels of an ordered response; none for others.
+    pub(super) categories: &'a [String],
     /// Whether the response is a time to an event.
     pub(super) has_events: bool,
     /// Whether some times may lie in intervals.
@@ -57,6 +59,7 @@ impl Head<'_> {
 pub(super) struct Facts {
     pub(super) formula: String,
     pub(super) success: Option<String>,
+    pub(super) categories: Vec<String>,
     pub(super) rows: usize,
     pub(super) dropped: Dropped,
     /// A digest of the rows used, if some rows of a table in memory were left out; empty otherwise.
@@ -100,6 +103,7 @@ impl Opened {
                 groups: &frame.groups,
                 response_name: &frame.response_name,
                 has_trials: frame.trials.is_some(),
+                categories: &frame.categories,
                 has_events: frame.spans.is_some(),
                 has_intervals: frame.spans.as_ref().is_some_and(|spans| spans.iter().any(is_interval)),
                 mean: frame.response.iter().sum::<f64>() / frame.rows.max(1) as f64,
@@ -115,6 +119,7 @@ impl Opened {
                 groups: &scan.groups,
                 response_name: &scan.response_name,
                 has_trials: scan.has_trials,
+                categories: &scan.categories,
                 has_events: scan.has_events,
                 has_intervals: scan.has_intervals,
                 mean: scan.response.mean,
@@ -136,6 +141,7 @@ impl Opened {
             Self::Frame(frame) => Facts {
                 formula: frame.formula.clone(),
                 success: success(&frame.response_levels),
+                categories: frame.categories.clone(),
                 rows: frame.rows,
                 dropped: frame.dropped.clone(),
                 rows_sha256: rows_sha256(frame),
@@ -148,6 +154,7 @@ impl Opened {
             Self::Scan(scan) => Facts {
                 formula: scan.formula.clone(),
                 success: success(&scan.response_levels),
+                categories: scan.categories.clone(),
                 rows: scan.rows,
                 dropped: scan.dropped.clone(),
                 rows_sha256: String::new(),

@@ -13,7 +13,7 @@ use super::conflict;
 use super::opened::Head;
 use super::target::ModelTarget;
 use crate::error::{Error, Result};
-use crate::options::{ModelOptions, PriorSpec, ScaleSpec, ScalesName, scale_law_text};
+use crate::options::{ModelOptions, PriorSpec, ScalesName, scale_law_text};
 use crate::record::scale::{Correlations, NOISE, Origin, Scale};
 
 /// Every scale of the model, at its given value or a first guess.
@@ -42,6 +42,11 @@ pub(super) fn asked(
     let (mut scales, mut correlations) = (Vec::new(), Vec::new());
     if family.noise_sd().is_some() {
         scales.push(scale(NOISE.to_owned(), options.noise_sd, spread, Vec::new()));
+    }
+    let given = |i: usize| options.gaps.get(i).copied();
+    let between = head.categories.iter().skip(1).take(head.categories.len().saturating_sub(2));
+    for (i, level) in between.enumerate() {
+        scales.push(scale(Scale::gap(level, 1.0, free).name, given(i), 1.0, Vec::new()));
     }
     let mut used = vec![false; options.group_scale.len()];
     for group in head.groups {
@@ -77,7 +82,7 @@ pub(super) fn asked(
         }
     }
     if let Some((spec, _)) = options.group_scale.iter().zip(&used).find(|(_, used)| !**used) {
-        let known = scales.iter().filter(|s| !s.is_noise()).map(|s| s.name.clone()).collect();
+        let known = scales.iter().filter(|s| s.is_of_groups()).map(|s| s.name.clone()).collect();
         return Err(Error::StrayScale { spec: spec.to_string(), known });
     }
     for spec in options.prior.iter().filter(|spec| spec.scale().is_some()) {
@@ -119,14 +124,14 @@ fn prior_of(scale: &Scale, options: &ModelOptions, family: Family, data: &DataSu
 }
 
 /// half_t(3, S). S is the sd of the response for a gaussian model and 2.5 for the other families, divided by the root mean square of the column
-/// that varies; 1 for a noise that is relative to the mean; three digits of it.
+/// that varies; 1 for a noise that is relative to the mean, 2.5 for a gap between cut points; three digits of it.
 fn default_prior(scale: &Scale, family: Family, data: &DataSummary) -> ScalePrior {
     let spread = match family {
         Family::Gaussian { .. } => data.response_sd(),
         _ if scale.is_noise() => RELATIVE_NOISE,
         _ => LINK_SCALE,
     };
-    let size = if scale.is_noise() { 1.0 } else { data.size(&scale.coefficients) };
+    let size = if scale.is_of_groups() { data.size(&scale.coefficients) } else { 1.0 };
     let value = spread / size;
     let value = if value > 0.0 && value.is_finite() { value } else { LINK_SCALE };
     ScalePrior::HalfStudentT { degrees: DEGREES, scale: three_digits(value) }
@@ -257,17 +262,18 @@ pub(super) fn choose(
         open.for_each(|scale| scale.origin = Origin::Maximised);
         correlations.clear();
     }
-    // First the sets of coefficients, then the noise.
+    // First the sets of coefficients, then the noise, then gaps.
     let mut order: Vec<usize> = (0..scales.len()).filter(|&i| scales[i].origin != Origin::Given).collect();
-    order.sort_by_key(|&i| scales[i].is_noise());
+    order.sort_by_key(|&i| scales[i].rank());
     if order.is_empty() {
         return Ok(Chosen { target, scales, seconds: None, stopped_at: None, notes, integrating: None });
     }
     let mut search = FreeScales::default();
     for &i in &order {
-        match scales[i].is_noise() {
-            true => search.noise_sd = Some(scales[i].sd),
-            false => search.shared.push((scales[i].coefficients.clone(), scales[i].sd)),
+        match &scales[i] {
+            noise if noise.is_noise() => search.noise_sd = Some(noise.sd),
+            gap if gap.is_gap() => search.gaps.push(gap.sd),
+            groups => search.shared.push((groups.coefficients.clone(), groups.sd)),
         }
     }
     // A solution of a large model costs more than a better place to begin saves.
@@ -298,15 +304,16 @@ pub(super) fn choose(
         Integrating { free, how, order: order.clone(), correlations }
     });
     let shared = found.shared.iter().zip(&found.vanishing).map(|(&sd, &vanishing)| (sd, vanishing));
-    for (k, (&i, (sd, vanishing))) in
-        order.iter().zip(shared.chain(found.noise_sd.map(|sd| (sd, false)))).enumerate()
-    {
+    let others = found.noise_sd.into_iter().chain(found.gaps.iter().copied()).map(|value| (value, false));
+    for (k, (&i, (sd, vanishing))) in order.iter().zip(shared.chain(others)).enumerate() {
         (scales[i].sd, scales[i].vanishing) = (sd, vanishing);
         // A scale that tends to zero is no place to begin.
         if let Some(Integrating { free, .. }) = integrating.as_mut().filter(|_| !vanishing) {
+            let first = free.shared.len() + usize::from(free.noise_sd.is_some());
             match free.shared.get_mut(k) {
                 Some(set) => set.1 = sd,
-                None => free.noise_sd = Some(sd),
+                None if k < first => free.noise_sd = Some(sd),
+                None => free.gaps[k - first] = sd,
             }
         }
     }
@@ -355,8 +362,6 @@ pub(super) fn fixed(
     given: bool,
 ) -> ModelOptions {
     let is_set = |scale: &&Scale| scale.origin != Origin::Integrated;
-    let noise = scales.iter().filter(is_set).find(|scale| scale.is_noise()).map(|scale| scale.sd);
-    let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
     let mut prior: Vec<PriorSpec> =
         options.prior.iter().filter(|spec| spec.normal().is_some()).cloned().collect();
     let own = |scale: &Scale| -> Option<PriorSpec> {
@@ -367,10 +372,8 @@ pub(super) fn fixed(
     prior.extend(integrating.iter().flat_map(|how| &how.correlations).filter_map(of_block));
     let options = ModelOptions {
         family: family.name().parse().ok(),
-        noise_sd: noise,
-        group_scale: scales.iter().filter(is_set).filter(|scale| !scale.is_noise()).map(spec).collect(),
         prior,
-        ..options.clone()
+        ..options.clone().given(scales.iter().filter(is_set))
     };
     // If a prior is given as a mean and a covariance, no coefficient has the default.
     if given { options } else { options.with_default_named() }

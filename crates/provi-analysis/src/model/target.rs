@@ -138,13 +138,24 @@ impl ModelTarget {
                 shared,
                 vanishing,
                 noise_sd,
+                gaps,
                 gaussian,
                 neg_elbo,
                 evaluations,
                 stopped_early,
             } = found;
             let model = hold(Box::new(model));
-            ScaledModel { model, shared, vanishing, noise_sd, gaussian, neg_elbo, evaluations, stopped_early }
+            ScaledModel {
+                model,
+                shared,
+                vanishing,
+                noise_sd,
+                gaps,
+                gaussian,
+                neg_elbo,
+                evaluations,
+                stopped_early,
+            }
         }
         Ok(match self {
             Self::Memory(glm) => held(free.maximise_to(&**glm, nats)?, Self::Memory),

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use provi::target::Family;
+use provi::target::{Family, Gaps};
 use serde::{Deserialize, Serialize};
 
 /// How q is held.
@@ -60,11 +60,13 @@ pub enum FamilyName {
     Weibull,
     /// Counts whose rates vary, log link.
     Negbinomial,
+    /// Categories in an order, logit link with proportional odds.
+    Ordered,
 }
 
 impl FamilyName {
     /// All families, in the order of help texts.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Gaussian,
         Self::Bernoulli,
         Self::Probit,
@@ -75,9 +77,10 @@ impl FamilyName {
         Self::Gamma,
         Self::Exponential,
         Self::Weibull,
+        Self::Ordered,
     ];
 
-    /// The library's family; `noise_sd` is used by families with a noise only.
+    /// The library's family; `noise_sd` is used by families with a noise only. Ordered categories have no gaps yet, as if there were two.
     pub fn family(self, noise_sd: f64) -> Family {
         match self {
             Self::Gaussian => Family::Gaussian { noise_sd },
@@ -90,6 +93,7 @@ impl FamilyName {
             Self::Exponential => Family::Exponential,
             Self::Weibull => Family::Weibull { noise_sd, unit: 1.0, coarse: false },
             Self::Negbinomial => Family::NegativeBinomial { noise_sd },
+            Self::Ordered => Family::Ordered { gaps: Gaps::default() },
         }
     }
 
@@ -216,7 +220,7 @@ mod tests {
         let refusal = "normal".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, negbinomial, gamma, exponential, weibull"
+            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, negbinomial, gamma, exponential, weibull, ordered"
         );
     }
 }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PriorSpec {
-    /// A name in which `*` matches anything; `None` matches every population coefficient. For a scale `sigma`, `sd`, `sd(GROUP)` or
-    /// `sd(GROUP:COLUMN)`; for correlations `cor` or `cor(GROUP)`.
+    /// A name in which `*` matches anything; `None` matches every population coefficient. For a scale `sigma`, `sd`, `sd(GROUP)`,
+    /// `sd(GROUP:COLUMN)`, `gap` or `gap(LEVEL)`; for correlations `cor` or `cor(GROUP)`.
     pub pattern: Option<String>,
     /// The prior.
     pub law: PriorLaw,
@@ -93,7 +93,7 @@ impl PriorSpec {
                 asked == own || own.strip_prefix(&asked).is_some_and(|rest| rest.starts_with(':'))
             }
             (None, Some(_)) => pattern == "sd",
-            (_, None) => pattern == label,
+            (_, None) => pattern == label || pattern == "gap" && label.starts_with("gap("),
         }
     }
 }
@@ -105,7 +105,11 @@ fn is_correlation(pattern: &str) -> bool {
 
 /// Whether a pattern can only mean a scale.
 fn is_scale(pattern: &str) -> bool {
-    pattern == "sd" || (pattern.starts_with("sd(") && pattern.ends_with(')'))
+    let names = |word: &str| {
+        let rest = pattern.strip_prefix(word);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('(') && rest.ends_with(')'))
+    };
+    names("sd") || names("gap")
 }
 
 /// Whether a pattern, with `*` for anything, matches the whole name. `Intercept` also matches `(Intercept)`.
@@ -171,7 +175,7 @@ impl FromStr for PriorSpec {
         if let Some(law) = scale_law(name, &numbers, scale) {
             if !scale && pattern.as_deref() != Some(SIGMA) {
                 return Err(format!(
-                    "`{name}` is a prior of scales, which are `sigma`, `sd(GROUP)` or `sd(GROUP:COLUMN)`; {needed}"
+                    "`{name}` is a prior of scales, which are `sigma`, `sd(GROUP)`, `sd(GROUP:COLUMN)` or `gap(LEVEL)`; {needed}"
                 ));
             }
             law.check().map_err(|error| error.to_string())?;

@@ -216,6 +216,9 @@ pub struct ModelRecord {
     /// For a response of text: the level that counts as 1.
     #[serde(default)]
     pub success: Option<String>,
+    /// For an ordered response: its levels from the lowest to the highest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
     /// The name of the data file as given.
     #[serde(default)]
     pub data: String,

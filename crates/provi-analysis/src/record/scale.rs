@@ -1,15 +1,17 @@
 //! The scales of a model: those on which a posterior is conditional, and those that are integrated over.
 
+use provi::target::{Family, Gaps};
 use serde::{Deserialize, Serialize};
 
-use crate::options::SIGMA;
+use crate::options::{ModelOptions, SIGMA, ScaleSpec};
 
-/// A standard deviation that is a parameter of the model.
+/// A standard deviation that is a parameter of the model, or a gap between the cut points of an ordered response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// `noise`, or the grouping and the effect that varies by it, as in `clinic:(Intercept)`.
+    /// `noise`; the grouping and the effect that varies by it, as in `clinic:(Intercept)`; or `gap(LEVEL)`, the gap that a level of an ordered
+    /// response fills.
     pub name: String,
-    /// The value of the standard deviation; its posterior mean if it is integrated over.
+    /// The value of the standard deviation or the gap; its posterior mean if it is integrated over.
     pub sd: f64,
     /// Whether it was given, estimated or integrated over.
     pub origin: Origin,
@@ -57,6 +59,19 @@ pub enum Origin {
 
 /// The name of the noise among the scales.
 pub(crate) const NOISE: &str = "noise";
+/// How the names of gaps begin.
+const GAP: &str = "gap(";
+
+/// The family with the noise and the gaps among these scales, each at the value that `value` gives it.
+pub fn family_with(family: Family, scales: &[Scale], value: &dyn Fn(&Scale) -> f64) -> Family {
+    let noise = scales.iter().find(|scale| scale.is_noise()).map(value);
+    let gaps: Vec<f64> = scales.iter().filter(|scale| scale.is_gap()).map(value).collect();
+    match (noise.and_then(|sd| family.with_noise_sd(sd)), Gaps::new(&gaps)) {
+        (Some(family), _) => family,
+        (None, Ok(gaps)) if family.gaps().is_some() => Family::Ordered { gaps },
+        _ => family,
+    }
+}
 
 impl Scale {
     /// σ of a family that has a noise.
@@ -64,13 +79,57 @@ impl Scale {
         Self { name: NOISE.to_owned(), sd, origin, vanishing: false, prior: None, coefficients: Vec::new() }
     }
 
-    /// Its name in tables and among priors: `sigma`, or `sd(clinic:(Intercept))`.
+    /// The gap that a level fills.
+    pub fn gap(level: &str, width: f64, origin: Origin) -> Self {
+        Self { name: format!("{GAP}{level})"), ..Self::noise(width, origin) }
+    }
+
+    /// Its name in tables and among priors: `sigma`, `sd(clinic:(Intercept))` or `gap(medium)`.
     pub fn label(&self) -> String {
-        if self.is_noise() { SIGMA.to_owned() } else { format!("sd({})", self.name) }
+        match () {
+            () if self.is_noise() => SIGMA.to_owned(),
+            () if self.is_gap() => self.name.clone(),
+            () => format!("sd({})", self.name),
+        }
+    }
+
+    /// Whether it is a gap between cut points.
+    pub fn is_gap(&self) -> bool {
+        self.name.starts_with(GAP) && self.name.ends_with(')')
+    }
+
+    /// Whether it is a deviation between groups.
+    pub fn is_of_groups(&self) -> bool {
+        !self.is_noise() && !self.is_gap()
+    }
+
+    /// Its place in the order of the library: deviations between groups, the noise, gaps.
+    pub fn rank(&self) -> u8 {
+        2 * u8::from(self.is_gap()) + u8::from(self.is_noise())
     }
 
     /// Whether it is the noise σ, rather than a deviation between groups.
     pub fn is_noise(&self) -> bool {
         self.name == NOISE
+    }
+}
+
+impl ModelOptions {
+    /// The options with scales at these values: nothing is integrated over.
+    pub fn with_scales(mut self, scales: &[Scale]) -> Self {
+        self.prior.retain(|spec| spec.normal().is_some());
+        self.scales = None;
+        self.given(scales.iter())
+    }
+
+    /// The options with these scales as given.
+    pub(crate) fn given<'a>(self, scales: impl Iterator<Item = &'a Scale> + Clone) -> Self {
+        let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
+        Self {
+            noise_sd: scales.clone().find(|scale| scale.is_noise()).map(|scale| scale.sd),
+            gaps: scales.clone().filter(|scale| scale.is_gap()).map(|scale| scale.sd).collect(),
+            group_scale: scales.filter(|scale| scale.is_of_groups()).map(spec).collect(),
+            ..self
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use provi::scales::FreeScales;
 use provi::solve::Solver;
-use provi::target::Glm;
+use provi::target::{Family, Glm};
 use provi::{Gaussian, Matrix, Seed, Target};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -18,7 +18,8 @@ use serde::Serialize;
 use super::posterior::PosteriorDraws;
 use super::simulation::{Simulation, Truth};
 use crate::error::{Error, Result};
-use crate::model::{Integrating, Model};
+use crate::model::{Integrating, Model, Scale};
+use crate::record::scale::family_with;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -208,6 +209,7 @@ fn integrated(glm: &Glm, how: &Integrating, truth: &Truth, draws: usize, seed: S
         }
     }
     free.noise_sd = free.noise_sd.and(found.noise_sd).or(free.noise_sd);
+    free.gaps = found.gaps;
     let mixture = free.integrate(&found.model, &how.how)?;
     let [points, scales] = mixture.sample(draws, seed);
     let own = mixture.scales_at(&truth.log_scales);
@@ -233,14 +235,24 @@ pub(super) fn ranked(
         simulation.integrating.iter().flat_map(|how| how.labels(&model.scales)).map(|(name, _)| name),
     );
     names.push("log likelihood".to_owned());
-    // The noise comes after the scales of the groups.
-    let open = simulation.integrating.filter(|how| how.free.noise_sd.is_some());
-    let noise_place = open.map(|how| how.free.shared.len());
+    let open = |how: &&Integrating| how.free.noise_sd.is_some() || !how.free.gaps.is_empty();
+    let integrating = simulation.integrating.filter(open);
+    // The family with the noise and the gaps among these values of the free scales.
+    let (scales, family) = (&model.scales, simulation.glm.family());
+    let family_at = |values: &[f64]| {
+        let place = |scale: &Scale| {
+            let order = integrating.map(|how| &how.order)?;
+            order.iter().position(|&i| scales[i].name == scale.name)
+        };
+        let value = |scale: &Scale| place(scale).map_or(scale.sd, |place| values[place]);
+        family_with(family, scales, &value)
+    };
+    let family_at: Option<&(dyn Fn(&[f64]) -> Family + Sync)> = integrating.map(|_| &family_at as _);
     let one = |number: u64| -> Result<(Vec<u32>, DrawnFrom)> {
         let truth = simulation.truth(number)?;
         let glm = simulation.replicated(&truth, number)?;
         let drawn = fit(&glm, &truth, asked.draws, asked.seed.part(number))?;
-        let ranks = ranks(&glm, &truth, &drawn, coefficients, noise_place)?;
+        let ranks = ranks(&glm, &truth, &drawn, coefficients, family_at)?;
         Ok((ranks, drawn.from))
     };
     let mut found: Vec<Result<(Vec<u32>, DrawnFrom)>> = Vec::with_capacity(asked.simulations);
@@ -308,24 +320,24 @@ fn ranks(
     truth: &Truth,
     drawn: &Drawn,
     coefficients: usize,
-    noise_place: Option<usize>,
+    family_at: Option<&(dyn Fn(&[f64]) -> Family + Sync)>,
 ) -> Result<Vec<u32>> {
     let count = drawn.points.rows();
     let rank = |own: f64, draw: &dyn Fn(usize) -> f64| (0..count).filter(|&k| draw(k) < own).count() as u32;
     let mut out: Vec<u32> =
         (0..coefficients).map(|j| rank(truth.point[j], &|k| drawn.points.row(k)[j])).collect();
-    let mut noise = None;
+    let mut families = None;
     if let Some((scales, own)) = &drawn.scales {
         out.extend((0..own.len()).map(|j| rank(own[j], &|k| scales.row(k)[j])));
-        noise = noise_place.map(|place| {
-            let draws = (0..count).map(|k| scales.row(k)[place]);
-            draws.chain([own[place]]).collect::<Vec<f64>>()
+        families = family_at.map(|at| {
+            let draws = (0..count).map(|k| at(scales.row(k)));
+            draws.chain([at(own)]).collect::<Vec<Family>>()
         });
     }
     let mut entries = drawn.points.entries().to_vec();
     entries.extend(&truth.point);
     let points = Matrix::new(count + 1, truth.point.len(), entries)?;
-    let logs = glm.log_likelihoods(&points, noise.as_deref())?;
+    let logs = glm.log_likelihoods(&points, families.as_deref())?;
     let sum = |k: usize| logs.row(k).iter().sum::<f64>();
     let own = sum(count);
     if !own.is_finite() {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use provi::loo::{self, BELIEVED, Loo, Refits, Smoothed, Waic};
 use provi::scales::FreeScales;
-use provi::target::Glm;
+use provi::target::{Family, Glm};
 use provi::{Audit, Matrix, Provenance, Seed, Target};
 use serde::Serialize;
 
@@ -12,9 +12,9 @@ use super::posterior::PosteriorDraws;
 use super::sampled::Law;
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
-use crate::model::{Model, ModelTarget, Origin};
+use crate::model::{Model, ModelTarget, Origin, Scale};
 use crate::number::grouped;
-use crate::options::SIGMA;
+use crate::record::scale::family_with;
 use crate::run::fitted::Fitted;
 
 /// Multiply-adds that refits may take if nobody asked for them: ten seconds, about.
@@ -82,11 +82,11 @@ impl<'a> LooRows<'a> {
         Ok(Self { glm, free: model.integrating.as_ref().map(|how| &how.free), sparse, lines: &model.lines })
     }
 
-    /// Draws and the noise of each, from a mixture over scales or any Gaussian.
-    fn drawn(&self, fit: &Fitted, count: usize, seed: Seed) -> Result<(Matrix, Option<Vec<f64>>, Law)> {
+    /// Draws and the family of each, from a mixture over scales or any Gaussian.
+    fn drawn(&self, fit: &Fitted, count: usize, seed: Seed) -> Result<(Matrix, Option<Vec<Family>>, Law)> {
         if let Some(mixture) = &fit.mixture {
             let [points, scales] = mixture.sample(count, seed);
-            return Ok((points, fit.noise_of(&scales), Law::Mixture));
+            return Ok((points, fit.families_of(self.glm.family(), &scales), Law::Mixture));
         }
         if !self.sparse {
             let q = fit.dense("leaving out rows")?;
@@ -229,11 +229,20 @@ fn rows(count: usize) -> String {
 }
 
 impl Fitted {
-    /// The noise of each draw of a mixture, if it was drawn.
-    pub fn noise_of(&self, scales: &Matrix) -> Option<Vec<f64>> {
-        let labels = &self.file.mixture.as_ref()?.scales;
-        let place = labels.iter().position(|scale| scale.name == SIGMA)?;
-        Some((0..scales.rows()).map(|k| scales.row(k)[place]).collect())
+    /// The family at each draw of a mixture, if its noise or its gaps were drawn. The columns of `scales` are those that are integrated over,
+    /// in the order of the library.
+    pub fn families_of(&self, family: Family, scales: &Matrix) -> Option<Vec<Family>> {
+        let all = &self.file.model.scales;
+        let mut open: Vec<&Scale> = all.iter().filter(|scale| scale.origin == Origin::Integrated).collect();
+        open.sort_by_key(|scale| scale.rank());
+        if open.iter().all(|scale| scale.is_of_groups()) {
+            return None;
+        }
+        let at = |k: usize| {
+            let place = |scale: &Scale| open.iter().position(|other| other.name == scale.name);
+            family_with(family, all, &|scale| place(scale).map_or(scale.sd, |place| scales.row(k)[place]))
+        };
+        Some((0..scales.rows()).map(at).collect())
     }
 
     /// Leaves out every row of the model that was fitted. `progress` is called with the rows done and their number.

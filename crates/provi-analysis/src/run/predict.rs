@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use provi::audit::Question;
 use provi::predict::{
-    Observation, Prediction, Rows, observations, observations_mixture, predict, predict_mixture,
+    Observation, Prediction, Rows, categories, observations, observations_mixture, predict, predict_mixture,
     predictors_at, responses_at, survival,
 };
 use provi::scales::ScaleMixture;
@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::model::{self, Origin, Scale};
 use crate::options::FamilyName;
 use crate::record::fit_file::FitFile;
+use crate::record::scale::family_with;
 use crate::run::fitted::Fitted;
 
 /// Numbers held at once when draws are made part by part.
@@ -131,6 +132,15 @@ impl NewData<'_> {
         Ok(survival(&parts, time, level)?)
     }
 
+    /// For an ordered response: the probability of each level at each row, with its interval.
+    pub fn categories(&self, level: f64) -> Result<Vec<Vec<Prediction>>> {
+        let parts = match &self.fit.mixture {
+            Some(mixture) => self.of_nodes(mixture, level)?,
+            None => vec![(1.0, self.family, self.predict(level)?)],
+        };
+        Ok(categories(&parts, level)?)
+    }
+
     /// The predictions at each value of scales that are integrated over, with its weight and family.
     fn of_nodes(&self, mixture: &ScaleMixture, level: f64) -> Result<Vec<(f64, Family, Vec<Prediction>)>> {
         let mut parts = Vec::with_capacity(mixture.nodes.len());
@@ -233,14 +243,15 @@ impl NewData<'_> {
             Origin::Integrated => free.next().copied().unwrap_or(scale.sd),
             _ => scale.sd,
         };
-        // First the sets of coefficients, then the noise.
-        let sds = scales().filter(|s| !s.is_noise()).map(|scale| value(scale, &mut free)).collect();
-        if let Some(noise) = scales().find(|scale| scale.is_noise()) {
-            family = family.with_noise_sd(value(noise, &mut free)).unwrap_or(family);
-        }
+        // First the sets of coefficients, then the noise, then gaps.
+        let sds = scales().filter(|s| s.is_of_groups()).map(|scale| value(scale, &mut free)).collect();
+        let mut others: Vec<Scale> = scales().filter(|s| !s.is_of_groups()).cloned().collect();
+        others.sort_by_key(Scale::rank);
+        others.iter_mut().for_each(|scale| scale.sd = value(scale, &mut free));
+        family = family_with(family, &others, &|scale| scale.sd);
         let mut correlations = Vec::new();
         for block in &self.fit.file.model.correlations {
-            let place = |name: &String| scales().filter(|s| !s.is_noise()).position(|s| s.name == *name);
+            let place = |name: &String| scales().filter(|s| s.is_of_groups()).position(|s| s.name == *name);
             let places: Vec<usize> = block.scales.iter().filter_map(place).collect();
             for (i, &a) in places.iter().enumerate() {
                 correlations.extend(places[..i].iter().map(|&b| (a, b, free.next().copied().unwrap_or(0.0))));
@@ -250,7 +261,7 @@ impl NewData<'_> {
     }
 
     fn group_sds(&self) -> GroupScales {
-        let scales = self.fit.file.model.scales.iter().filter(|scale| !scale.is_noise());
+        let scales = self.fit.file.model.scales.iter().filter(|scale| scale.is_of_groups());
         GroupScales { sds: scales.map(|scale| scale.sd).collect(), correlations: Vec::new() }
     }
 
@@ -380,8 +391,14 @@ fn family(record: &FitFile) -> Result<Family> {
         Some(_) => family.family(record.model.noise_sd.ok_or_else(unknown)?),
         None => family.family(1.0),
     };
-    match record.model.time_unit {
-        Some(unit) => named.with_time_unit(unit).ok_or_else(unknown),
-        None => Ok(named),
-    }
+    let named = match record.model.time_unit {
+        Some(unit) => named.with_time_unit(unit).ok_or_else(unknown)?,
+        None => named,
+    };
+    // Gaps are among the scales.
+    Ok(if named.gaps().is_some() {
+        family_with(named, &record.model.scales, &|scale| scale.sd)
+    } else {
+        named
+    })
 }

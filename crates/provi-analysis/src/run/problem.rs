@@ -19,7 +19,7 @@ use crate::model::conflict;
 use crate::model::memory;
 use crate::model::prior_words;
 use crate::model::{Integrating, Model, ModelRows, Origin, Scale, UnknownNoise};
-use crate::options::{RunOptions, ScaleSpec};
+use crate::options::RunOptions;
 use crate::record::about::About;
 use crate::record::fit_file::{self, Kind, ModelRecord};
 use crate::run::assessment::Assessment;
@@ -72,7 +72,10 @@ impl<'a> Problem<'a> {
         let prior = prior_words::describe(glm.prior(), &glm.names(), glm.dim());
         let (prior_mean, prior_sd) = marginals.into_iter().unzip();
         let noise_sd = glm.family().noise_sd();
-        let given = || noise_sd.map(|sd| Scale::noise(sd, Origin::Given)).into_iter().collect();
+        let gaps: Vec<f64> = glm.family().gaps().map(Into::into).unwrap_or_default();
+        let gap = |(i, width): (usize, &f64)| Scale::gap(&(i + 2).to_string(), *width, Origin::Given);
+        let noise = || noise_sd.map(|sd| Scale::noise(sd, Origin::Given)).into_iter();
+        let given = || noise().chain(gaps.iter().enumerate().map(gap)).collect();
         Self {
             target: Evaluator::Parallel(glm),
             glm: Some(glm),
@@ -325,10 +328,7 @@ impl<'a> Prepared<'a> {
             model.scales.iter_mut().filter(is_open).for_each(|scale| {
                 (scale.origin, scale.prior) = (Origin::Maximised, None);
             });
-            let noise_sd = model.scales.iter().find(|scale| scale.is_noise()).map(|scale| scale.sd);
-            let spec = |scale: &Scale| ScaleSpec { name: Some(scale.name.clone()), sd: scale.sd };
-            let groups = model.scales.iter().filter(|scale| !scale.is_noise()).map(spec).collect();
-            model.options = model.options.clone().with_scales(noise_sd, groups);
+            model.options = model.options.clone().with_scales(&model.scales);
             model.correlations.clear();
             model.warnings.push(NOT_INTEGRATED.to_owned());
             fitted.file.stopped_early = true;
@@ -394,14 +394,11 @@ impl<'a> Prepared<'a> {
             None => Checks::new(glm, &fitted.gaussian, self.seed()),
             Some(mixture) => {
                 let [points, scales] = mixture.sample(Checks::REPLICATES, self.seed());
-                // The noise comes after the scales of the groups, if it is one of them.
-                let open = || fitted.file.model.scales.iter().filter(|s| s.origin == Origin::Integrated);
-                let place = open().filter(|scale| !scale.is_noise()).count();
-                let of_noise = |k: usize| open().any(Scale::is_noise).then(|| scales.row(k)[place]);
-                let noise: Vec<f64> = (0..points.rows()).filter_map(of_noise).collect();
-                match noise.is_empty() {
-                    true => Checks::with_draws(glm, &fitted.gaussian, &points, self.seed()),
-                    false => Checks::with_noise(glm, &fitted.gaussian, &points, &noise, self.seed()),
+                match fitted.families_of(glm.family(), &scales) {
+                    None => Checks::with_draws(glm, &fitted.gaussian, &points, self.seed()),
+                    Some(families) => {
+                        Checks::with_families(glm, &fitted.gaussian, &points, &families, self.seed())
+                    }
                 }
             }
         }

@@ -75,6 +75,7 @@ pub fn model(model: &Model) -> ModelRecord {
         family_chosen: model.family_chosen,
         formula: model.formula.clone(),
         success: model.success.clone(),
+        categories: model.categories.clone(),
         data: model.data_name.clone(),
         data_sha256: model.data_sha256.clone(),
         library: None,

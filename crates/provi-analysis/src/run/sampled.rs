@@ -263,8 +263,9 @@ impl Sampled {
     pub fn add_log_likelihood(&mut self, target: &ModelTarget, fit: &Fitted, most: usize) -> Result<()> {
         let few = |glm: &&Glm| self.points.rows().saturating_mul(glm.design().rows()) <= most;
         if let Some(glm) = target.glm().filter(few) {
-            let noise = self.scales.as_ref().and_then(|(_, scales)| fit.noise_of(scales));
-            let found = glm.log_likelihoods(&self.points, noise.as_deref())?;
+            let scales = self.scales.as_ref();
+            let families = scales.and_then(|(_, scales)| fit.families_of(glm.family(), scales));
+            let found = glm.log_likelihoods(&self.points, families.as_deref())?;
             self.log_likelihood = Some(found).filter(|found| found.entries().iter().all(|x| x.is_finite()));
         }
         Ok(())

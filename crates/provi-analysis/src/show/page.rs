@@ -61,7 +61,7 @@ pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
 fn ratio(file: &FitFile) -> &'static str {
     match file.model.family.as_str() {
         _ if file.model.time_unit.is_some() => "hazard ratio",
-        "bernoulli" | "binomial" => "odds ratio",
+        "bernoulli" | "binomial" | "ordered" => "odds ratio",
         "poisson" | "negbinomial" => "rate ratio",
         "gamma" | "exponential" => "ratio of means",
         _ => "",
@@ -163,6 +163,9 @@ fn facts(file: &FitFile) -> ModelFacts {
     let mut further = vec![("coefficients".to_owned(), grouped(file.names.len() as u64))];
     if let Some(level) = &model.success {
         further.push(("counts as 1".to_owned(), level.clone()));
+    }
+    if !model.categories.is_empty() {
+        further.push(("levels, lowest first".to_owned(), model.categories.join(", ")));
     }
     further.extend(beside_the_formula(model).map(|said| ("beside the formula".to_owned(), said)));
     let is_open = |scale: &Scale| scale.origin == Origin::Integrated;
@@ -533,6 +536,10 @@ fn assumptions(file: &FitFile) -> Vec<String> {
             "Responses are independent, and the complementary log-log of their probability is linear."
         }
         "binomial" => "Trials are independent, and the logit of their probability is linear.",
+        "ordered" => {
+            "Responses are independent, and the logit of the probability of a higher level is linear, with the same slopes at every cut between levels \
+             (proportional odds)."
+        }
         _ if file.model.kind.is_density() => {
             "The log density is the program's own: what it assumes is written there."
         }

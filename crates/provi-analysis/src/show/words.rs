@@ -13,9 +13,10 @@ pub fn describe_scale(scale: &Scale) -> String {
         let prior = scale.prior.as_deref().unwrap_or("no prior");
         return format!("{} ~ {prior}, integrated over", scale.label());
     }
-    let what = match scale.is_noise() {
-        true => format!("noise sd {}", plain(scale.sd)),
-        false => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
+    let what = match () {
+        () if scale.is_noise() => format!("noise sd {}", plain(scale.sd)),
+        () if scale.is_gap() => format!("{} {}", scale.name, plain(scale.sd)),
+        () => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
     };
     match (scale.origin, scale.vanishing) {
         (Origin::Given, _) => format!("{what}, as given"),
@@ -43,7 +44,8 @@ pub fn condition(model: &ModelRecord) -> Option<String> {
     }
     let of = |origin: Origin| {
         let scales = model.scales.iter().filter(|scale| scale.origin == origin);
-        scales.map(|scale| format!("{} sd = {}", scale.name, plain(scale.sd))).collect::<Vec<_>>()
+        let unit = |scale: &Scale| if scale.is_gap() { "" } else { " sd" };
+        scales.map(|scale| format!("{}{} = {}", scale.name, unit(scale), plain(scale.sd))).collect::<Vec<_>>()
     };
     let (given, estimated) = (of(Origin::Given), of(Origin::Maximised));
     let mut parts = Vec::new();

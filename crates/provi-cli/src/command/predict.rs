@@ -115,11 +115,41 @@ struct Report<'a> {
     mean_errors: Option<Vec<f64>>,
     lines: Vec<usize>,
     predictions: Vec<Prediction>,
+    /// For an ordered response: the probability of each level at each row.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    categories: Vec<Vec<Level<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     draws: Option<Drawn<'a>>,
     /// What the coefficients behind the draws are drawn from: gaussian, mixture or exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     law: Option<&'static str>,
+}
+
+/// The probability of one level of an ordered response.
+#[derive(Serialize)]
+struct Level<'a> {
+    level: &'a str,
+    probability: f64,
+    low: f64,
+    high: f64,
+}
+
+/// The probabilities of the levels of an ordered response at each row; empty for other responses.
+fn levels<'a>(new: &NewData<'_>, record: &'a FitFile, level: f64) -> Result<Vec<Vec<Level<'a>>>> {
+    if new.family.gaps().is_none() {
+        return Ok(Vec::new());
+    }
+    let names = &record.model.categories;
+    let of_row = |row: &Vec<Prediction>| {
+        let one = |(p, level): (&Prediction, &'a String)| Level {
+            level: level.as_str(),
+            probability: p.mean,
+            low: p.low,
+            high: p.high,
+        };
+        row.iter().zip(names).map(one).collect()
+    };
+    Ok(new.categories(level)?.iter().map(of_row).collect())
 }
 
 pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
@@ -144,6 +174,7 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
         Some(time) => new.survival(time, args.level)?,
         None => new.predict(args.level)?,
     };
+    let categories = levels(&new, record, args.level)?;
     let errors = new.mean_errors()?;
     let tv = record.certificate.as_ref().and_then(|c| c.tv.bound());
     let seed = Seed(args.seed);
@@ -177,17 +208,20 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
                 mean_errors: errors,
                 lines: new.lines.clone(),
                 predictions,
+                categories,
                 law: draws.as_ref().map(|_| law.name()),
                 draws,
             };
             flow::to_stdout(|to| Ok(write_json(to, &report)?))
         }
         (Some(draws), false) => flow::to_stdout(|to| draws.write_csv(to)),
-        (None, false) if args.csv => Ok(Outcome::said(csv(&predictions, errors.as_deref(), &new.lines))),
+        (None, false) if args.csv => {
+            Ok(Outcome::said(csv(&predictions, &categories, errors.as_deref(), &new.lines)))
+        }
         (None, false) => {
             let confidence = measured.map(|found| found.confidence);
             let errors = (errors.as_deref(), confidence);
-            Ok(Outcome::said(table_of(args, record, &predictions, errors, &new)))
+            Ok(Outcome::said(table_of(args, record, (&predictions, &categories), errors, &new)))
         }
     }
 }
@@ -256,13 +290,34 @@ impl Serialize for Drawn<'_> {
     }
 }
 
-fn csv(predictions: &[Prediction], errors: Option<&[f64]>, lines: &[usize]) -> String {
+/// A name in a header, quoted where a comma or a quote would end it.
+fn field(name: &str) -> String {
+    match name.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => name.to_owned(),
+    }
+}
+
+/// The columns of every model; of an ordered response three more for each level.
+fn csv(
+    predictions: &[Prediction],
+    categories: &[Vec<Level<'_>>],
+    errors: Option<&[f64]>,
+    lines: &[usize],
+) -> String {
     let further = if errors.is_some() { ",mean_error" } else { "" };
-    let mut text = format!("line,mean,low,high,predictor,predictor_sd{further}\n");
+    let names = |level: &Level<'_>| {
+        let name = |what: &str| format!(",{}", field(&format!("{what}({})", level.level)));
+        ["p", "low", "high"].map(name).concat()
+    };
+    let levels: String = categories.first().into_iter().flatten().map(names).collect();
+    let mut text = format!("line,mean,low,high,predictor,predictor_sd{further}{levels}\n");
     for (i, (p, line)) in predictions.iter().zip(lines).enumerate() {
         let error = errors.map_or(String::new(), |errors| format!(",{}", errors[i]));
+        let each = |p: &Level<'_>| format!(",{},{},{}", p.probability, p.low, p.high);
+        let levels: String = categories.get(i).into_iter().flatten().map(each).collect();
         text.push_str(&format!(
-            "{line},{},{},{},{},{}{error}\n",
+            "{line},{},{},{},{},{}{error}{levels}\n",
             p.mean, p.low, p.high, p.predictor, p.predictor_sd
         ));
     }
@@ -272,32 +327,52 @@ fn csv(predictions: &[Prediction], errors: Option<&[f64]>, lines: &[usize]) -> S
 fn table_of(
     args: &PredictArgs,
     record: &FitFile,
-    predictions: &[Prediction],
+    (predictions, categories): (&[Prediction], &[Vec<Level<'_>>]),
     (errors, measured): (Option<&[f64]>, Option<f64>),
     new: &NewData<'_>,
 ) -> String {
     let family = new.family;
     let what = match family {
         Family::Poisson => "rate",
-        _ if args.time.is_some() || family.has_probabilities() => "probability",
+        _ if args.time.is_some() || family.has_probabilities() || family.gaps().is_some() => "probability",
         Family::Weibull { .. } | Family::ExponentialTime { .. } => "mean time",
         _ => "mean",
     };
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - args.level)), tail(0.5 * (1.0 + args.level)));
-    let mut heading = vec![("line", Side::Right), (what, Side::Right)];
-    heading.extend(errors.map(|_| ("±", Side::Right)));
-    heading.extend([(low.as_str(), Side::Right), (high.as_str(), Side::Right)]);
+    let names: Vec<&str> = categories.first().into_iter().flatten().map(|level| level.level).collect();
+    let mut heading = vec![("line", Side::Right)];
+    match names.is_empty() {
+        true => {
+            heading.push((what, Side::Right));
+            heading.extend(errors.map(|_| ("±", Side::Right)));
+            heading.extend([(low.as_str(), Side::Right), (high.as_str(), Side::Right)]);
+        }
+        false => heading.extend(names.iter().map(|name| (*name, Side::Right))),
+    }
     let mut columns = Columns::new(&heading);
     columns.bold_heading(style::bold());
     let number = |x: f64| if what == "probability" { format!("{x:.4}") } else { plain(x) };
     for (i, (p, line)) in predictions.iter().zip(&new.lines).take(MOST_ROWS).enumerate() {
-        let mut row = vec![line.to_string(), number(p.mean)];
-        row.extend(errors.map(|errors| bound(errors[i], 2)));
-        row.extend([number(p.low), number(p.high)]);
+        let mut row = vec![line.to_string()];
+        match categories.get(i) {
+            None => {
+                row.push(number(p.mean));
+                row.extend(errors.map(|errors| bound(errors[i], 2)));
+                row.extend([number(p.low), number(p.high)]);
+            }
+            Some(levels) => row.extend(levels.iter().map(|level| number(level.probability))),
+        }
         columns.push(row);
     }
     let mut text = columns.render();
+    if !names.is_empty() {
+        text.push_str(&wrapped(
+            "",
+            0,
+            "the probability of each level; --csv and --json have their intervals",
+        ));
+    }
     if predictions.len() > MOST_ROWS {
         text.push_str(&format!(
             "… and {} more; --csv has all\n",

@@ -85,6 +85,7 @@ fn family(model: &ModelRecord) -> String {
         "bernoulli" => "bernoulli (logistic regression)".to_owned(),
         "binomial" => "binomial (logit link)".to_owned(),
         "cloglog" => "cloglog (complementary log-log link)".to_owned(),
+        "ordered" => format!("ordered (proportional odds; levels {})", model.categories.join(" < ")),
         "poisson" | "negbinomial" | "gamma" | "exponential" => format!("{name} (log link)"),
         other => other.to_owned(),
     }

@@ -1,6 +1,6 @@
-# What survreg and glm.nb say about times to an event and about counts whose rates vary.
+# What survreg, glm.nb and polr say about times to an event, about counts whose rates vary and about ordered categories.
 #
-#     Rscript families.R        # writes lung.csv, visits.csv, heart.csv, and NAME.json for each answer
+#     Rscript families.R        # writes lung.csv, visits.csv, heart.csv, housing.csv, and NAME.json for each answer
 #
 # R 4.2.2 with survival 3.5-3, MASS 7.3-58.2 and jsonlite. The table quine.csv is that of gallery.R.
 #
@@ -111,3 +111,19 @@ names <- c("(Intercept)", "Eth[N]", "Sex[M]", "Age[F1]", "Age[F2]", "Age[F3]", "
 answer("quine-negbinomial", "quine.csv", "glm.nb(Days ~ Eth + Sex + Age + Lrn)",
   list(formula = "Days ~ Eth + Sex + Age + Lrn", family = "negbinomial", options = list("--prior-scale", "100")),
   setNames(found[, 1], names), found[, 2], list(list(name = "noise", ml = 1 / sqrt(fit$theta), reml = NULL)))
+
+# housing: satisfaction of householders, with the number of householders of each kind. The intercept stands for the first cut point, and the
+# gap of the middle level is the distance between the two.
+table <- data.frame(sat = housing$Sat, infl = housing$Infl, type = housing$Type, cont = housing$Cont, freq = housing$Freq)
+write(table, "housing.csv")
+fit <- polr(Sat ~ Infl + Type + Cont, weights = Freq, data = housing, Hess = TRUE, control = list(reltol = 1e-15, maxit = 1000))
+covariance <- vcov(fit)
+cuts <- paste0(names(fit$zeta))
+estimate <- c("(Intercept)" = unname(-fit$zeta[1]), setNames(coef(fit), c("infl[Medium]", "infl[High]", "type[Apartment]", "type[Atrium]",
+  "type[Terrace]", "cont[High]")))
+error <- sqrt(c(covariance[cuts[1], cuts[1]], diag(covariance)[names(coef(fit))]))
+answer("housing-ordered", "housing.csv", "polr(Sat ~ Infl + Type + Cont, weights = Freq)",
+  list(formula = paste0("ordered(sat, levels = c(\"Low\", \"Medium\", \"High\")) ~ factor(infl, levels = c(\"Low\", \"Medium\", \"High\")) + ",
+    "factor(type, levels = c(\"Tower\", \"Apartment\", \"Atrium\", \"Terrace\")) + factor(cont, levels = c(\"Low\", \"High\"))"),
+    family = "ordered", options = list("--weights", "freq", "--prior-scale", "100")),
+  estimate, error, list(list(name = "gap(Medium)", ml = unname(diff(fit$zeta)), reml = NULL)))

@@ -10,7 +10,6 @@ use provi_table::{DesignRows, NewRows};
 use super::asked::{EffectScale, is_probability};
 use super::{Drawn, EffectsAsked};
 use crate::error::Result;
-use crate::model::Origin;
 use crate::run::contrast::Contrast;
 use crate::run::fitted::Fitted;
 use crate::run::sampled::Law;
@@ -177,17 +176,13 @@ impl<'f> Answer<'f> {
 
     /// The family of each draw, if the mean response at a known predictor depends on a noise that is drawn too.
     pub(super) fn families(&self) -> Option<Vec<Family>> {
-        let (Family::Weibull { .. }, Some(mixture), None) = (self.family, &self.fit.mixture, &self.exact)
+        let (Family::Weibull { .. } | Family::Ordered { .. }, Some(mixture), None) =
+            (self.family, &self.fit.mixture, &self.exact)
         else {
             return None;
         };
         let [_, scales] = mixture.sample(self.count, self.seed);
-        // The sets of coefficients come first, then the noise.
-        let integrated = self.fit.file.model.scales.iter().filter(|s| s.origin == Origin::Integrated);
-        let (noises, others): (Vec<_>, Vec<_>) = integrated.partition(|scale| scale.is_noise());
-        let (_, place) = (noises.first()?, others.len());
-        let at = |k: usize| self.family.with_noise_sd(scales.row(k)[place]).unwrap_or(self.family);
-        Some((0..scales.rows()).map(at).collect())
+        self.fit.families_of(self.family, &scales)
     }
 
     /// The draws that were made.
@@ -219,6 +214,7 @@ impl<'f> Answer<'f> {
             (_, family) if is_probability(family) => "probability",
             (_, Family::Gaussian { .. }) => "mean",
             (_, Family::Poisson) => "rate",
+            (_, Family::Ordered { .. }) => "mean number of the level",
             (_, Family::Weibull { .. } | Family::ExponentialTime { .. }) => "mean time",
             _ => "mean response",
         }

@@ -29,7 +29,7 @@ use crate::base::special;
 /// assert!(Gaps::new(&[0.0]).is_err());
 /// # Ok::<(), provi::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
