@@ -18,6 +18,7 @@ mod library;
 mod loo;
 mod mixed;
 mod models;
+mod ordered;
 mod outputs;
 mod priors;
 mod programs;

@@ -114,10 +114,21 @@ pub(crate) fn predict_table<'py>(
             Some(time) => (new.survival(time, level)?, new.tv_bound()),
             None => (new.predict(level)?, new.probability_error()),
         };
-        Ok((rows, new.mean_errors()?, new.lines.clone(), error))
+        let levels = match new.family.gaps() {
+            Some(_) => new.categories(level)?,
+            None => Vec::new(),
+        };
+        let names = fitted.file.model.categories.clone();
+        Ok((rows, (names, levels), new.mean_errors()?, new.lines.clone(), error))
     })?;
-    let (rows, mean_errors, lines, error) = found.map_err(refuse)?;
+    let (rows, (names, levels), mean_errors, lines, error) = found.map_err(refuse)?;
     let columns = columns(py, &rows)?;
+    if !levels.is_empty() {
+        for (k, name) in names.iter().enumerate() {
+            let of_level: Vec<f64> = levels.iter().map(|row| row[k].mean).collect();
+            columns.set_item(format!("p({name})"), of_level.into_pyarray(py))?;
+        }
+    }
     if let Some(errors) = mean_errors {
         columns.set_item("mean_error", errors.into_pyarray(py))?;
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray2, PyReadonlyArray2};
 use provi::Matrix;
 use provi::stop::Signal;
+use provi::target::{Family, Gaps};
 use provi_analysis::Result;
 use provi_analysis::run::loo::{FittedLoo, LooAsked, LooRows};
 use provi_analysis::run::robust::RobustAsked;
@@ -50,22 +51,23 @@ pub(crate) fn loo_of_table(
     })
 }
 
-/// log p(y | draw) of every row at each draw, one a row; `noise` if it was drawn too.
+/// log p(y | draw) of every row at each draw, one a row. `scales`: the noise of each draw, or the gaps between cut points, if they were drawn too.
 #[pyfunction]
 pub(crate) fn likelihoods_of_model<'py>(
     py: Python<'py>,
     model: &Model,
     points: PyReadonlyArray2<'py, f64>,
-    noise: Option<PyReadonlyArray1<'py, f64>>,
+    scales: Option<PyReadonlyArray2<'py, f64>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let kind = Arc::clone(&model.kind);
     needs_rows(&kind)?;
-    let (points, noise) = drawn(&points, noise)?;
+    let (points, scales) = (matrix(&points)?, scales.as_ref().map(matrix).transpose()?);
     let count = kind.glm().map_or(0, |glm| glm.design().rows());
     room(points.rows().saturating_mul(count).saturating_mul(2), || "log likelihoods".to_owned())?;
     likelihoods(py, move |stop| {
         let Some(glm) = kind.glm() else { return Err(provi_analysis::Error::LooNeedsRows) };
-        Ok(stop.cover(|| glm.log_likelihoods(&points, noise.as_deref()))?)
+        let families = scales.map(|scales| families(glm.family(), &scales)).transpose()?;
+        Ok(stop.cover(|| glm.log_likelihoods(&points, families.as_deref()))?)
     })
 }
 
@@ -76,17 +78,18 @@ pub(crate) fn likelihoods_of_table<'py>(
     answer: &Answer,
     source: Source<'_>,
     points: PyReadonlyArray2<'py, f64>,
-    noise: Option<PyReadonlyArray1<'py, f64>>,
+    scales: Option<PyReadonlyArray2<'py, f64>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let fitted = answer.fitted.clone();
     let data = source.data(&fitted.file.model.formula)?;
-    let (points, noise) = drawn(&points, noise)?;
+    let (points, scales) = (matrix(&points)?, scales.as_ref().map(matrix).transpose()?);
     let count = points.rows().saturating_mul(fitted.file.model.rows).saturating_mul(2);
     room(count, || "log likelihoods".to_owned())?;
     likelihoods(py, move |stop| {
         let model = stop.cover(|| fitted.model(&data, false))?;
         let rows = LooRows::of(&model)?;
-        Ok(stop.cover(|| rows.glm.log_likelihoods(&points, noise.as_deref()))?)
+        let families = scales.map(|scales| families(rows.glm.family(), &scales)).transpose()?;
+        Ok(stop.cover(|| rows.glm.log_likelihoods(&points, families.as_deref()))?)
     })
 }
 
@@ -126,13 +129,20 @@ pub(crate) fn robust_of_table(
     Ok((text, found.notes()))
 }
 
-fn drawn(
-    points: &PyReadonlyArray2<'_, f64>,
-    noise: Option<PyReadonlyArray1<'_, f64>>,
-) -> PyResult<(Matrix, Option<Vec<f64>>)> {
-    let [count, dim] = [points.as_array().nrows(), points.as_array().ncols()];
-    let points = Matrix::new(count, dim, points.as_array().iter().copied().collect());
-    Ok((points.map_err(|error| refuse(error.into()))?, noise.map(|noise| noise.as_array().to_vec())))
+fn matrix(values: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+    let [count, dim] = [values.as_array().nrows(), values.as_array().ncols()];
+    let found = Matrix::new(count, dim, values.as_array().iter().copied().collect());
+    found.map_err(|error| refuse(error.into()))
+}
+
+/// The family with the noise, or with the gaps, of each row.
+fn families(family: Family, scales: &Matrix) -> Result<Vec<Family>> {
+    let at = |k: usize| match (family.gaps(), scales.row(k)) {
+        (Some(_), widths) => Ok(Family::Ordered { gaps: Gaps::new(widths)? }),
+        (None, &[sd]) => family.with_noise_sd(sd).ok_or(provi::Error::NoNoise { family: family.name() }),
+        (None, _) => Err(provi::Error::NoNoise { family: family.name() }),
+    };
+    Ok((0..scales.rows()).map(at).collect::<provi::Result<Vec<Family>>>()?)
 }
 
 fn needs_rows(kind: &Kind) -> PyResult<()> {

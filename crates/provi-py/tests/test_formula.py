@@ -240,3 +240,29 @@ def test_words_for_missing_values_are_named_and_kept(columns):
         fit.predict({"a": [-9.0], "size": ["small"]})
     said = provi.fit_formula("label ~ x", dict(columns, x=["-" if i % 3 else "1.5" for i in range(60)]), progress=False)
     assert any("--na '-'" in note for note in said.notes)
+
+
+def test_an_ordered_response_has_gaps_and_probabilities_of_its_levels():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=120)
+    y = np.digitize(0.8 * x + rng.logistic(size=120), [0.0, 1.2])
+    data = {"rating": np.array(["low", "mid", "high"])[y].tolist(), "number": y + 1, "x": x}
+    text = "ordered(rating, levels = c('low', 'mid', 'high')) ~ x"
+    fit = provi.fit_formula(text, data, progress=False)
+    same = provi.fit_formula("ordered(number) ~ x", data, progress=False)
+    assert fit.family == "ordered" and fit.scales().index == ["gap(mid)"] and same.scales().index == ["gap(2)"]
+    np.testing.assert_allclose(fit.mean, same.mean, rtol=1e-9)
+    table = fit.predict({"x": [-1.0, 0.0, 2.0]})
+    levels = np.stack([table[f"p({level})"] for level in ("low", "mid", "high")])
+    np.testing.assert_allclose(levels.sum(axis=0), 1.0, atol=1e-9)
+    np.testing.assert_allclose(levels.T @ [1, 2, 3], table["mean"], atol=1e-9)
+    given = provi.fit_formula(text, data, gaps=[1.2], progress=False)
+    assert given.certificate.kl.bound < 0.02 and "gap(mid) = 1.2" in str(given.certificate)
+    with pytest.raises(ValueError, match="2 gap"):
+        provi.fit_formula(text, data, gaps=[1.0, 2.0], progress=False)
+    with pytest.raises(ValueError, match="levels = c"):
+        provi.fit_formula("ordered(rating) ~ x", data, progress=False)
+    pytest.importorskip("arviz")
+    store = fit.to_arviz(rows=data)
+    assert list(store.posterior["gap"].coords["level"].values) == ["mid"]
+    assert store.log_likelihood["y"].shape[-1] == 120

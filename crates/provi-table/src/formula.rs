@@ -107,7 +107,9 @@ impl Formula {
     /// The name of the response: that of its column, or its text in the formula.
     pub fn response_name(&self) -> String {
         match self.response() {
-            Response::Value(Expression::Column(name)) => name.clone(),
+            Response::Value(Expression::Column(name)) | Response::Ordered { column: name, .. } => {
+                name.clone()
+            }
             other => other.to_string(),
         }
     }

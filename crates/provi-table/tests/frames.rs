@@ -257,7 +257,7 @@ fn an_ordered_response_is_numbered_from_its_lowest_level() {
     // Numbers are in their own order, not in that of their names.
     let f = frame(csv, "ordered(grade) ~ x").unwrap();
     assert_eq!((f.response, f.categories.join(" ")), (vec![3.0, 1.0, 2.0, 1.0], "2 9 10".into()));
-    assert_eq!(f.response_name, "ordered(grade)");
+    assert_eq!(f.response_name, "grade");
     assert!(frame(csv, "x ~ grade").unwrap().categories.is_empty());
     for (formula, words) in [
         ("ordered(size) ~ x", "no order of its levels is known; write ordered(size, levels = c(..))"),

@@ -24,6 +24,8 @@ const FORMULAS: &[&str] = &[
     "y ~ x + (1 | g)",
     "y ~ (x | g)",
     "y ~ 1",
+    "ordered(y) ~ x",
+    "ordered(g) ~ x",
     "y ~ 0 + x",
     "y ~ -1 + g",
     "y ~ poly(x, 3)",
@@ -120,6 +122,7 @@ const FAMILIES: &[&str] = &[
     "gaussian",
     "gamma",
     "weibull",
+    "ordered",
     "negbinomial",
     "exponential",
     "cloglog",
@@ -195,6 +198,13 @@ impl Case {
 fn model(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 3, "--family", FAMILIES);
     option(words, chance, 12, "--noise-sd", NUMBERS);
+    option(
+        words,
+        chance,
+        14,
+        "--gaps",
+        &["1", "1,2", "0.5,1.5,2", REST, "-1", "1,,2", "nan", "1e308,1e308", ""],
+    );
     option(words, chance, 10, "--scales", &["integrate", "maximise", REST, "marginalise", ""]);
     option(words, chance, 6, "--prior-scale", NUMBERS);
     option(
@@ -206,6 +216,7 @@ fn model(words: &mut Words, chance: &mut Chance) {
             "normal(0, 1)",
             "x=normal(0, 2)",
             "sd(g)=exponential(1)",
+            "gap=half_t(3, 1)",
             REST,
             "sigma=half_t(3, 1e300)",
             "x=normal(1, 1e-9)",

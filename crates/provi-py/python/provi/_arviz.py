@@ -52,7 +52,7 @@ def to_arviz(
         found = {name: x.reshape(chains, draws) for name, x in fit.sample_scales(chains * draws, seed).items()}
         if "sigma" in found:
             data["sigma"] = (("chain", "draw"), found["sigma"])
-        for kind, dim in (("sd", "scale"), ("cor", "correlation")):
+        for kind, dim in (("sd", "scale"), ("cor", "correlation"), ("gap", "level")):
             names = [name for name in found if name.startswith(f"{kind}(")]
             if names:
                 data[kind] = (("chain", "draw", dim), np.stack([found[name] for name in names], axis=-1))
@@ -73,8 +73,9 @@ def to_arviz(
     groups = {"posterior": posterior, "sample_stats": stats, "moments": moments}
     log_likelihood = getattr(fit, "_log_likelihood", None)
     if rows is not None:
-        noise = np.ascontiguousarray(data["sigma"][1]).reshape(-1) if law == "mixture" and "sigma" in data else None
-        found = fit._likelihoods(rows, points, noise).reshape(chains, draws, -1)
+        drawn = [data[name][1].reshape(chains * draws, -1) for name in ("sigma", "gap") if law == "mixture" and name in data]
+        scales = np.ascontiguousarray(np.hstack(drawn)) if drawn else None
+        found = fit._likelihoods(rows, points, scales).reshape(chains, draws, -1)
         coords = {**axes, "row": np.arange(found.shape[-1])}
         groups["log_likelihood"] = xarray.Dataset({"y": (("chain", "draw", "row"), found)}, coords=coords, attrs=library)
     elif log_likelihood is not None:

@@ -404,8 +404,8 @@ class Fit(Plots):
     def _left_out(self, model: Any, asked: dict[str, Any]) -> tuple[str, list[str]]:
         return _provi.loo_of_model(self._core, _fitted_model(model, "loo"), asked)
 
-    def _likelihoods(self, model: Any, points: np.ndarray, noise: Optional[np.ndarray]) -> np.ndarray:
-        return _provi.likelihoods_of_model(_fitted_model(model, "log_likelihood"), points, noise)
+    def _likelihoods(self, model: Any, points: np.ndarray, scales: Optional[np.ndarray]) -> np.ndarray:
+        return _provi.likelihoods_of_model(_fitted_model(model, "log_likelihood"), points, scales)
 
     def to_arviz(
         self,

@@ -49,7 +49,8 @@ class FormulaFit(Fit):
     ) -> Table:
         """The mean response of each row of new data, averaged over the answer, with the interval of that mean.
 
-        For a gaussian model the column ``mean_error`` bounds the error of each mean.
+        For a gaussian model the column ``mean_error`` bounds the error of each mean. For an ordered response the mean is that of the levels'
+        numbers, from 1 on, and the columns ``p(level)`` hold the probability of each level.
 
         time: for a fit of ``surv(time, event)``, the probability that the event of a row comes after this time, instead of its mean time.
         new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
@@ -121,8 +122,8 @@ class FormulaFit(Fit):
     def _left_out(self, data: Any, asked: dict[str, Any]) -> tuple[str, list[str]]:
         return _provi.loo_of_table(self._core, _columns.source(data), asked)
 
-    def _likelihoods(self, data: Any, points: np.ndarray, noise: Optional[np.ndarray]) -> np.ndarray:
-        return _provi.likelihoods_of_table(self._core, _columns.source(data), points, noise)
+    def _likelihoods(self, data: Any, points: np.ndarray, scales: Optional[np.ndarray]) -> np.ndarray:
+        return _provi.likelihoods_of_table(self._core, _columns.source(data), points, scales)
 
     def report(self, level: Optional[float] = None) -> str:
         """The report page, HTML."""
@@ -135,6 +136,7 @@ def fit_formula(
     *,
     family: Optional[str] = None,
     noise_sd: Optional[float] = None,
+    gaps: Sequence[float] = (),
     prior: Words = None,
     prior_scale: Optional[float] = None,
     prior_covariance: Union[None, str, os.PathLike[str]] = None,
@@ -176,6 +178,8 @@ def fit_formula(
         of a CSV or Parquet file. Categories with an order keep it.
     family: how the response depends on the predictors; for a binary response, bernoulli if it is not given.
     noise_sd: the noise of the gaussian family; without it, it is unknown: see ``scales``.
+    gaps: the distances between the cut points of a response ``ordered(y)``, one for each level but the first and the last; without them, they
+        are unknown: see ``scales``.
     prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several. Coefficients without one
         have a prior scaled by the data: 2.5 sd(y)/sd(x) for a slope (2.5/sd(x) unless gaussian), around the mean response
         for the intercept at the column means. ``fit.prior`` has all of it.
@@ -212,6 +216,7 @@ def fit_formula(
     options = {**_options(given), "contrast": _words(contrasts)}
     model = {name: given[name] for name in _provi.model_keywords()}
     model.update({name: _words(model[name]) for name in ("prior", "group_scale", "reference", "na")})
+    model["gaps"] = [float(gap) for gap in model["gaps"] or ()]
     if prior_covariance is not None:
         model["prior_covariance"] = os.fspath(prior_covariance)
     earlier = prior_from._core if isinstance(prior_from, Fit) else None

@@ -143,6 +143,7 @@ def _model(given: Mapping[str, Any]) -> dict[str, Any]:
             raise TypeError(f"`{name}` is no option of a model; they are {', '.join(known)}")
     model = {name: given.get(name) for name in known}
     model.update({name: _words(model[name]) for name in ("prior", "group_scale", "reference", "na")})
+    model["gaps"] = [float(gap) for gap in model["gaps"] or ()]
     for name in ("prior_covariance", "prior_from"):
         model[name] = None if model[name] is None else os.fspath(model[name])
     model["standardize"] = bool(model["standardize"]) if model["standardize"] is not None else False

@@ -229,6 +229,36 @@ fn every_likelihood_with_unknown_noise_is_calibrated_and_its_twin_is_not() {
     }
 }
 
+/// Ordered categories: with known gaps by exact draws, and with gaps that are integrated over by the mixture over them. The twin has gaps twice as wide.
+#[test]
+fn ordered_categories_are_calibrated_and_their_twin_is_not() {
+    let build = |formula: &str, priors: &[&str], gaps: &[f64]| {
+        let prior = priors.iter().map(|p| p.parse().unwrap()).collect();
+        let options = ModelOptions { prior, gaps: gaps.to_vec(), ..ModelOptions::default() };
+        Model::build(&table(), formula, &options, None).unwrap()
+    };
+    let known = build("ordered(t) ~ x", &["normal(0.5, 0.9)"], &[0.8, 1.3, 0.5]);
+    let known = calibrate(&known, &asked(200), &mut go_on).unwrap();
+    assert!(known.is_uniform() && known.quantities.len() == 3, "{:?}", known.quantities);
+    assert_eq!(known.drawn_from, [(DrawnFrom::Exact, 200)]);
+    let model = build("ordered(g) ~ x", &["normal(0.5, 0.9)", "gap=lognormal(0.2, 0.4)"], &[]);
+    let right = calibrate(&model, &asked(150), &mut go_on).unwrap();
+    let said = right.quantities.iter().map(|one| &one.outside).collect::<Vec<_>>();
+    assert!(right.is_uniform(), "{said:?} {:?}", right.failures);
+    assert_eq!(right.quantities[2].name, "gap(1)");
+    let simulation = Simulation::new(&model, "a test", Seed(20)).unwrap();
+    let how = simulation.integrating.unwrap();
+    let wide = |glm: &Glm, truth: &Truth, draws: usize, seed: Seed| -> Result<Drawn> {
+        let mut drawn = integrated(glm, how, truth, draws, seed)?;
+        if let Some((scales, _)) = &mut drawn.scales {
+            (0..draws).for_each(|k| scales.row_mut(k)[0] *= 2.0);
+        }
+        Ok(drawn)
+    };
+    let twin = ranked(&model, &simulation, &asked(150), &wide, &mut go_on).unwrap();
+    assert!(twin.quantities[2].outside.is_some());
+}
+
 /// Groups whose deviation is integrated over, with a wide prior.
 #[test]
 fn a_deviation_between_groups_is_calibrated() {
