@@ -263,6 +263,6 @@ def test_an_ordered_response_has_gaps_and_probabilities_of_its_levels():
     with pytest.raises(ValueError, match="levels = c"):
         provi.fit_formula("ordered(rating) ~ x", data, progress=False)
     pytest.importorskip("arviz")
-    store = fit.to_arviz(rows=data)
+    store = fit.to_arviz(log_likelihood=data)
     assert list(store.posterior["gap"].coords["level"].values) == ["mid"]
     assert store.log_likelihood["y"].shape[-1] == 120

@@ -298,6 +298,14 @@ pub struct ModelRecord {
     pub variables: Vec<Variable>,
 }
 
+impl ModelRecord {
+    /// The name of the response: that of its column, or what stands on the left of `~`.
+    pub fn response(&self) -> String {
+        let left = || self.formula.split('~').next().unwrap_or_default().trim().to_owned();
+        provi_table::Formula::parse(&self.formula).map_or_else(|_| left(), |formula| formula.response_name())
+    }
+}
+
 /// Σ_j at_j β_j ~ N(mean, sd²), independent of the coefficients other than the intercept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PriorAtMeans {

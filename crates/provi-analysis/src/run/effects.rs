@@ -157,7 +157,7 @@ impl Fitted {
             Ground::Grid { .. } => variables.held_besides(&shown, asked)?,
             Ground::Data { .. } => Vec::new(),
         };
-        let response = self.file.model.formula.split('~').next().unwrap_or_default().trim().to_owned();
+        let response = self.file.model.response();
         Ok(Effects {
             response,
             unit: answer.unit(asked.scale),

@@ -432,7 +432,7 @@ fn evidence(file: &FitFile) -> Evidence {
 fn checks(file: &FitFile) -> Vec<Check> {
     let Some(found) = &file.checks else { return Vec::new() };
     let mut out = Vec::new();
-    let response = file.model.formula.split('~').next().unwrap_or_default().trim().to_owned();
+    let response = file.model.response();
     if !found.calibration.is_empty() {
         let bin = |b: &provi::checks::CalibrationBin| CalibrationBin {
             predicted: b.predicted,
