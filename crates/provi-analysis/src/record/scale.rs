@@ -7,7 +7,7 @@ use crate::options::SIGMA;
 /// A standard deviation that is a parameter of the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// `noise`, or the grouping and the effect that varies by it, as in `clinic:(Intercept)`.
+    /// `noise`, the grouping and the effect that varies by it, as in `clinic:(Intercept)`, or a smooth, as in `s(age)`.
     pub name: String,
     /// The value of the standard deviation; its posterior mean if it is integrated over.
     pub sd: f64,
@@ -67,6 +67,11 @@ impl Scale {
     /// Its name in tables and among priors: `sigma`, or `sd(clinic:(Intercept))`.
     pub fn label(&self) -> String {
         if self.is_noise() { SIGMA.to_owned() } else { format!("sd({})", self.name) }
+    }
+
+    /// Whether it is that of a smooth's curve.
+    pub fn is_smooth(&self) -> bool {
+        self.name.starts_with("s(") && self.name.ends_with(')')
     }
 
     /// Whether it is the noise σ, rather than a deviation between groups.
