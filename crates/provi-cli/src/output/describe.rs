@@ -45,10 +45,10 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         if hidden > 0 {
             // The curves come last.
             let curves = file.model.curve_coefficients();
-            let effects = match hidden > curves || curves == 0 {
-                true if curves == 0 => format!("{} of groups", counted(hidden as u64, "effect")),
-                true => format!("coefficients hidden: {}", file.model.beside_the_population(hidden)),
-                false => format!("{} of curves", counted(hidden as u64, "coefficient")),
+            let effects = match (curves, hidden > curves) {
+                (0, _) => format!("{} of groups", counted(hidden as u64, "effect")),
+                (_, true) => format!("hidden: {}", file.model.beside_the_population(hidden)),
+                (_, false) => format!("{} of curves", counted(hidden as u64, "coefficient")),
             };
             parts.push(match detail.groups {
                 true => format!("{effects} more; `provi summary DIR --json` has them\n"),
