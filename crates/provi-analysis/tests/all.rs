@@ -6,5 +6,6 @@ mod prior_from;
 mod prior_predictive;
 mod schema;
 mod shared;
+mod smooths;
 mod sparse;
 mod spoiled;

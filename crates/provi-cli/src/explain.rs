@@ -40,6 +40,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "curvature",
     "local",
     "formula",
+    "smooths",
     "families",
     "priors",
     "prior-from",
@@ -77,6 +78,13 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("total-variation", "tv"),
     ("p(>0)", "sign"),
     ("bayes-factor", "compare"),
+    ("smooth", "smooths"),
+    ("s", "smooths"),
+    ("spline", "smooths"),
+    ("splines", "smooths"),
+    ("curve", "smooths"),
+    ("curves", "smooths"),
+    ("sd-of-the-curve", "smooths"),
     ("family", "families"),
     ("prior", "priors"),
     ("calibration", "calibrate"),
@@ -252,7 +260,7 @@ mod tests {
     const PRINTED: &str = "model; prior; scale; ELBO; run; bound; memory; certificate; gap to best Gaussian; \
         KL to posterior; total variation; moments; log evidence; estimate; Pareto k̂; mean; mean ±; sd; sd ±; 2.5%; 97.5%; \
         P(>0); P ±; digits; contrasts; certain; proved; declared; estimated; empirical Bayes; noise sd; \
-        sd between groups; optimum; good; usable; unreliable; steps; seed; stopped early; prior sensitivity; moves by; \
+        sd between groups; sd of the curve; curves; optimum; good; usable; unreliable; steps; seed; stopped early; prior sensitivity; moves by; \
         log BF; decided; method; coordinates; schedule; average; e₀; noise a, b; μ; M; κ; K; d; N; H_lo; H_hi; tr H_lo⁻¹; \
         bernoulli; probit; cloglog; binomial; poisson; negbinomial; gamma; exponential; weibull; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl";
 

@@ -266,3 +266,23 @@ def test_an_ordered_response_has_gaps_and_probabilities_of_its_levels():
     store = fit.to_arviz(log_likelihood=data)
     assert list(store.posterior["gap"].coords["level"].values) == ["mid"]
     assert store.log_likelihood["y"].shape[-1] == 120
+
+
+def test_smooths_bend_as_much_as_the_data_ask_for(tmp_path):
+    hours = np.arange(120.0) * 0.7
+    noise = 0.2 * np.random.default_rng(4).standard_normal(120)
+    data = {"y": np.cos(2 * np.pi * hours / 24) + noise, "hour": hours}
+    fit = provi.fit_formula("y ~ s(hour, period = 24, k = 8)", data, family="gaussian", progress=False)
+    assert fit.names == ["(Intercept)"] + [f"s(hour)[{j}]" for j in range(1, 7)]
+    # A day later is the same hour, and beyond the data too.
+    new = fit.predict({"hour": [3.0, 27.0, 3.0 + 24 * 9, 12.0]})
+    np.testing.assert_allclose(new["mean"][:3], new["mean"][0], rtol=1e-9)
+    assert abs(new["mean"][3] + 1.0) < 0.2
+    fit.save(tmp_path / "fit")
+    again = provi.load(tmp_path / "fit").predict(data)
+    np.testing.assert_allclose(again["mean"], fit.predict(data)["mean"], rtol=1e-9)
+    assert np.abs(again["mean"] - np.cos(2 * np.pi * hours / 24)).max() < 0.25
+    curve = fit.effects("hour", points=5)
+    assert len(curve["estimate"]) == 5
+    with pytest.raises(ValueError, match="needs its period"):
+        provi.fit_formula('y ~ s(hour, bs = "cc")', data, family="gaussian", progress=False)

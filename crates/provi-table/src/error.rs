@@ -20,7 +20,7 @@ pub use file::BadFile;
 pub use formula::BadFormula;
 pub use memory::BadColumns;
 pub use model::BadModel;
-pub use reason::{Format, Misplaced, Purpose, ShardTrait};
+pub use reason::{BadSmooth, Format, Misplaced, Purpose, ShardTrait};
 pub use shards::BadShards;
 pub use value::BadValue;
 pub(crate) use wording::shown;

@@ -8,12 +8,12 @@
 //! product  := power { (`*` | `/` | `%in%` | `:`) power }       `:` binds first, then `%in%`, then `/` and `*`
 //! power    := atom [ `^` number ]
 //! atom     := name | call | `(` sum `)`
-//! call     := `I(`..`)` | `log(`..`)` | `scale(`..`)` | `poly(`..`, k)` | `bs(`..`, k)` | `factor(`name [`, levels = c(`..`)`] `)` | ..
+//! call     := `I(`..`)` | `log(`..`)` | `scale(`..`)` | `poly(`..`, k)` | `bs(`..`, k)` | `s(`.. [`, k = `number] [`, period = `number] `)` | `factor(`name [`, levels = c(`..`)`] `)` | ..
 //! group    := `(` sum (`|` | `||`) name { (`/` | `:`) name } `)`
 //! ```
 //!
 //! As in R: a * b = a + b + a:b, a / b = a + a:b, b %in% a = a:b, (a + b)^2 = a + b + a:b; a term counts once; terms
-//! of fewer factors come first. `(1 | a/b)` = `(1 | a) + (1 | a:b)`.
+//! of fewer factors come first. `(1 | a/b)` = `(1 | a) + (1 | a:b)`. A smooth `s(x)` stands by itself.
 
 mod call;
 mod display;
@@ -22,6 +22,7 @@ mod group;
 mod lexer;
 mod parser;
 mod slope;
+mod smooth;
 mod sum;
 mod term;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub(crate) use expression::Short;
 pub(crate) use expression::truth;
 pub use expression::{Comparison, Expression, Function, Operation, TextTest};
 pub(crate) use lexer::Quoted;
+pub use smooth::Smoothing;
 pub(crate) use term::columns_of;
 pub use term::{Factor, Group, Response, Term, Trials};
 

@@ -14,6 +14,7 @@ mod response;
 mod rows;
 mod scale;
 mod slope;
+mod smooth;
 mod variables;
 mod view;
 
@@ -31,6 +32,7 @@ pub use response::Spans;
 pub use rows::{CompressedRows, DesignRows, GroupRows, Role};
 pub use scale::OriginalScale;
 pub use slope::Slopes;
+pub use smooth::Smooth;
 pub use variables::{NumberFacts, Variable};
 
 use crate::{
@@ -51,9 +53,9 @@ use view::complete_rows;
 /// A group term of a frame.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupTerm {
-    /// Its text in the formula, such as `(1 + x | clinic)`.
+    /// Its text in the formula, such as `(1 + x | clinic)`; of a smooth its name, `s(x)`.
     pub text: String,
-    /// The grouping columns.
+    /// The grouping columns; none for the curve of a smooth, whose columns share one scale.
     pub factors: Vec<String>,
     /// Names of the levels, in order; for several columns, joined by `:`.
     pub levels: Vec<String>,
@@ -67,13 +69,20 @@ pub struct GroupTerm {
     pub first: usize,
 }
 
+impl GroupTerm {
+    /// Whether it is the curve of a smooth: one level without a name, to which all rows belong.
+    pub fn is_smooth(&self) -> bool {
+        self.factors.is_empty()
+    }
+}
+
 /// Design, response and names: what a model needs.
 ///
 /// Every number is finite. The model decides which values of a response are valid;
 /// [`line_of_row`](ModelFrame::line_of_row) tells where in the file an invalid one is.
 ///
 /// Coefficients are called `(Intercept)`, `x`, `log(x)`, `town[Bern]`, `poly(x, 2)[1]`, `x:town[Bern]`; those
-/// of group terms `(1 | clinic)[3]` and `(x | clinic)[3]`.
+/// of group terms `(1 | clinic)[3]` and `(x | clinic)[3]`. A smooth has `s(x)` for its straight line and `s(x)[1]`.. for its curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelFrame {
     /// Names of all coefficients: the population's, then the groups'.

@@ -65,18 +65,18 @@ pub use date::{DateOrder, date_of, day_of};
 pub use days::DateColumn;
 pub use describe::{ColumnSummary, Contents, TableSummary};
 pub use error::{
-    BadColumns, BadDates, BadFile, BadFormula, BadModel, BadShards, BadValue, Error, Format, Misplaced,
-    Purpose, Result, ShardTrait, UnfitColumn,
+    BadColumns, BadDates, BadFile, BadFormula, BadModel, BadShards, BadSmooth, BadValue, Error, Format,
+    Misplaced, Purpose, Result, ShardTrait, UnfitColumn,
 };
 pub use formula::{
-    Comparison, Expression, Factor, Formula, Function, Group, Operation, Response, Span, Spanned, Term,
-    TextTest, Trials,
+    Comparison, Expression, Factor, Formula, Function, Group, Operation, Response, Smoothing, Span, Spanned,
+    Term, TextTest, Trials,
 };
 pub use frame::{
     Block, CodedColumn, CodedFactor, CodedTerm, Collinearity, CompressedRows, Dependence, DesignRows,
     Dropped, FrameOptions, GroupRecipe, GroupRows, GroupTerm, INTERCEPT, Missing, ModelFrame, NewLevel,
-    NewLevels, NewRows, NumberFacts, Offset, OriginalScale, Polynomial, Recipe, Role, Slopes, Spans, Spline,
-    Variable, Warning,
+    NewLevels, NewRows, NumberFacts, Offset, OriginalScale, Polynomial, Recipe, Role, Slopes, Smooth, Spans,
+    Spline, Variable, Warning,
 };
 pub use nearest::nearest;
 pub use room::{available_memory, read_file, read_stream};

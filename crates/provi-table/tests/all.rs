@@ -7,6 +7,7 @@ mod parquet;
 mod recipes;
 mod scan;
 mod shards;
+mod smooths;
 mod words;
 
 #[path = "support/parquet_writer.rs"]

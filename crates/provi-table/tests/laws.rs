@@ -8,7 +8,7 @@ use provi_table::{Formula, FrameOptions, Missing, ModelFrame, NewLevels, Recipe,
 /// Text with many of the words that mean something to the formula parser.
 fn formula_like() -> impl Strategy<Value = String> {
     let words = "~ + - . 0 1 2x 2 1e-3 ` `` ( ( ) ) | || : * / ^ , = y y~ a b g `b_c` `b.c~` é \u{301} log( I( scale( \
-                 poly( bs( factor( offset( cbind( surv( interval( trials( center( foo( @ \u{2003}";
+                 poly( bs( s( k= period= bs=\"cc\" factor( offset( cbind( surv( interval( trials( center( foo( @ \u{2003}";
     let words: Vec<&str> = words.split(' ').chain([" "]).collect();
     prop::collection::vec(prop::sample::select(words), 0..24).prop_map(|words| words.concat())
 }
@@ -36,6 +36,8 @@ fn term() -> impl Strategy<Value = String> {
         1 => (prop::sample::select(vec!["scale", "center", "log", "offset"]), expression())
             .prop_map(|(call, x)| format!("{call}(b * ({x}))")),
         1 => (expression(), 3..7usize).prop_map(|(x, k)| format!("poly(b + {x}, {k}) + bs(a - ({x}), df={k})")),
+        1 => (expression(), 4..7usize)
+            .prop_map(|(x, k)| format!("s(b + {x}) + s(a, {k}) + s(b, period = 0.{k}, k={k})")),
     ];
     leaf.prop_recursive(3, 12, 2, |inner| {
         prop_oneof![

@@ -151,7 +151,7 @@ const CORPUS: &[(&[u8], &str, &str)] = &[
         b"y,x\n1,1\n0,2\n",
         "y ~ x + lgo(x)",
         "no function `lgo`; did you mean `log`? the functions are log, log1p, log2, log10, exp, expm1, sqrt, abs, I, \
-         factor, center, scale, poly, bs and offset",
+         factor, center, scale, poly, bs, s and offset",
     ),
     (
         b"y,x\n1,1\n0,2\n",

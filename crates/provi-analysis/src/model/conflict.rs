@@ -50,6 +50,13 @@ pub fn of_scales(scales: &[Scale], family: Family, data: &DataSummary) -> Vec<St
                 true => format!("{} times the sd of the response", plain(size / sd)),
                 false => format!("{} on the scale of the predictor", plain(size)),
             };
+            if scale.is_smooth() {
+                return format!(
+                    "{HEAD} the curve {} adds {than}. It may stand in for coefficients that the prior keeps from the data; give \
+                     those a wider prior",
+                    scale.name
+                );
+            }
             format!(
                 "{HEAD} the sd between groups {} adds {than}. Groups may stand in for coefficients that the prior keeps \
                  from the data; give those a wider prior",

@@ -5,7 +5,7 @@ use std::path::Path;
 use provi::sparse::AnyGaussian;
 use provi::target::{DataPrior, Family};
 use provi::{Gaussian, Matrix};
-use provi_table::{Block, CodedFactor, CodedTerm, Offset, Recipe};
+use provi_table::{Block, CodedFactor, CodedTerm, GroupRecipe, Offset, Recipe};
 
 use crate::capacity::refuse_beyond;
 use crate::error::{BadPrior, Error, Result};
@@ -154,9 +154,11 @@ impl Earlier {
 
     /// A warning where only one of the two models has effects of groups, and they change what a coefficient means.
     pub(super) fn about_groups(&self, own: &Recipe, family: Family) -> Option<String> {
-        let theirs = self.file.model.recipe.as_ref()?.groups.is_empty();
+        // A curve is not averaged over.
+        let has_none = |recipe: &Recipe| recipe.groups.iter().all(GroupRecipe::is_smooth);
+        let theirs = has_none(self.file.model.recipe.as_ref()?);
         let identity = matches!(family, Family::Gaussian { .. });
-        (theirs != own.groups.is_empty() && !identity).then(|| {
+        (theirs != has_none(own) && !identity).then(|| {
             let [with, without] = if theirs { ["this model", "the earlier fit"] } else { ["the earlier fit", "this model"] };
             format!(
                 "{with} has effects of groups and {without} has none: with this link, coefficients given a group are not those of the average over \
@@ -311,6 +313,7 @@ fn coding(term: &CodedTerm) -> String {
         CodedFactor::Number { x } => format!("the number `{x}`"),
         CodedFactor::Scaled { x, mean, sd, .. } => format!("({x} − {}) / {}", plain(*mean), plain(*sd)),
         CodedFactor::Polynomial { x, basis } => format!("poly({x}, {})", basis.degree()),
+        CodedFactor::Smooth { x, .. } => format!("the curve of s({x})"),
         CodedFactor::Spline { x, basis } => format!("bs({x}) over [{}, {}]", basis.range[0], basis.range[1]),
     };
     term.factors.iter().map(factor).collect::<Vec<_>>().join(" times ")

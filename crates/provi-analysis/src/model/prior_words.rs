@@ -13,7 +13,9 @@ pub(crate) fn describe(prior: &Prior, names: &[String], dim: usize) -> Vec<Strin
         && let Some(anchor) = centered.intercept.filter(|anchor| *anchor < names.len())
     {
         let (mean, sd) = centered.laws[anchor];
-        let at = centered.at.iter().zip(names).enumerate().filter(|(_, (c, _))| c.abs() > 0.0);
+        // The mean of a centred column is zero but for rounding.
+        let counts = |(j, (c, _)): &(usize, (&f64, &String))| c.abs() * centered.laws[*j].1 > 1e-12 * sd;
+        let at = centered.at.iter().zip(names).enumerate().filter(|one| one.0 == anchor || counts(one));
         let (own, others): (Vec<_>, Vec<_>) = at.partition(|(j, _)| *j == anchor);
         let point: String = own.into_iter().chain(others).map(|(_, (c, name))| term(*c, name)).collect();
         let point = point.strip_prefix(" + ").unwrap_or(&point);

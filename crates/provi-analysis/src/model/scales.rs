@@ -1,4 +1,4 @@
-//! The scales of a model, the noise and the deviations between groups: given, maximised over, or integrated over.
+//! The scales of a model, the noise, the deviations between groups and those of smooths: given, maximised over, or integrated over.
 
 use std::time::Instant;
 
@@ -49,15 +49,25 @@ pub(super) fn asked(
         scales.push(scale(Scale::gap(level, 1.0, free).name, given(i), 1.0, Vec::new()));
     }
     let mut used = vec![false; options.group_scale.len()];
+    let mut given_for = |group: &str, column: &str| {
+        let mut given = None;
+        for (spec, used) in options.group_scale.iter().zip(&mut used) {
+            if spec.fits(group, column) {
+                (given, *used) = (Some(spec.sd), true);
+            }
+        }
+        given
+    };
     for group in head.groups {
+        if group.is_smooth() {
+            // One scale for all columns of a curve.
+            let coefficients = (group.first..group.first + group.columns.len()).collect();
+            scales.push(scale(group.text.clone(), given_for(&group.text, ""), 0.5 * spread, coefficients));
+            continue;
+        }
         let factor = group.factors.join(":");
         for (j, column) in group.columns.iter().enumerate() {
-            let mut given = None;
-            for (spec, used) in options.group_scale.iter().zip(&mut used) {
-                if spec.fits(&factor, column) {
-                    (given, *used) = (Some(spec.sd), true);
-                }
-            }
+            let given = given_for(&factor, column);
             let width = group.columns.len();
             let coefficients = (0..group.levels.len()).map(|l| group.first + l * width + j).collect();
             scales.push(scale(format!("{factor}:{column}"), given, 0.5 * spread, coefficients));

@@ -22,6 +22,7 @@ use super::mixture::MixtureRecord;
 use super::prior_from::PriorFrom;
 use super::scale::{Correlations, Scale};
 use super::trust::{SearchRecord, TrustRecord};
+use crate::number::grouped;
 use crate::options::ModelOptions;
 
 /// The schema's name.
@@ -423,6 +424,21 @@ impl ModelRecord {
 }
 
 impl ModelRecord {
+    /// The number of coefficients of the curves of smooths: they come last.
+    pub fn curve_coefficients(&self) -> usize {
+        let groups = self.recipe.iter().flat_map(|recipe| &recipe.groups);
+        groups.filter(|group| group.is_smooth()).map(|group| group.block.columns.len()).sum()
+    }
+
+    /// How many of the last `count` coefficients are effects of groups and how many are those of curves, in words: `12 of groups, 8 of
+    /// curves`.
+    pub fn beside_the_population(&self, count: usize) -> String {
+        let curves = self.curve_coefficients().min(count);
+        let part = |count: usize, of: &str| (count > 0).then(|| format!("{} of {of}", grouped(count as u64)));
+        let parts = [part(count - curves, "groups"), part(curves, "curves")];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
     /// The column of weights, or the digest of weights given by a program.
     pub fn weights(&self) -> Option<&str> {
         self.weights.as_deref().or(self.options.weights.as_deref())

@@ -8,8 +8,8 @@ use crate::options::{ModelOptions, SIGMA, ScaleSpec};
 /// A standard deviation that is a parameter of the model, or a gap between the cut points of an ordered response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// `noise`; the grouping and the effect that varies by it, as in `clinic:(Intercept)`; or `gap(LEVEL)`, the gap that a level of an ordered
-    /// response fills.
+    /// `noise`; the grouping and the effect that varies by it, as in `clinic:(Intercept)`; a smooth, as in `s(age)`; or `gap(LEVEL)`, the gap that a
+    /// level of an ordered response fills.
     pub name: String,
     /// The value of the standard deviation or the gap; its posterior mean if it is integrated over.
     pub sd: f64,
@@ -98,7 +98,7 @@ impl Scale {
         self.name.starts_with(GAP) && self.name.ends_with(')')
     }
 
-    /// Whether it is a deviation between groups.
+    /// Whether it is a deviation between groups, or that of a smooth's curve.
     pub fn is_of_groups(&self) -> bool {
         !self.is_noise() && !self.is_gap()
     }
@@ -106,6 +106,11 @@ impl Scale {
     /// Its place in the order of the library: deviations between groups, the noise, gaps.
     pub fn rank(&self) -> u8 {
         2 * u8::from(self.is_gap()) + u8::from(self.is_noise())
+    }
+
+    /// Whether it is that of a smooth's curve.
+    pub fn is_smooth(&self) -> bool {
+        self.name.starts_with("s(") && self.name.ends_with(')')
     }
 
     /// Whether it is the noise σ, rather than a deviation between groups.

@@ -29,7 +29,7 @@ pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
     let coefficients = coefficients(fit, level)?;
     let groups = groups(&coefficients, model.population);
     Ok(FitPage {
-        population: if groups.is_empty() { 0 } else { model.population },
+        population: if model.population < coefficients.len() { model.population } else { 0 },
         groups,
         ratio: ratio(file).to_owned(),
         contrasts: contrasts(fit, level)?,
@@ -335,10 +335,10 @@ fn prior_density(scale: &ScaleSummary, fit: &Fitted, places: &[(f64, f64)]) -> V
     places.iter().map(|&(x, _)| (x, height(x) / whole)).collect()
 }
 
-/// The effects of groups, by term and column: their names are `(x | clinic)[3]`.
+/// The effects of groups, by term and column: their names are `(x | clinic)[3]`, unlike the `s(x)[3]` of a curve.
 fn groups(coefficients: &[Coefficient], population: usize) -> Vec<GroupEffects> {
     let mut out: Vec<GroupEffects> = Vec::new();
-    for c in coefficients.iter().skip(population) {
+    for c in coefficients.iter().skip(population).filter(|c| c.name.starts_with('(')) {
         let Some(end) = c.name.find(")[") else { continue };
         let name = &c.name[..=end];
         match out.iter_mut().find(|group| group.name == name) {
@@ -546,7 +546,10 @@ fn assumptions(file: &FitFile) -> Vec<String> {
         _ => "Responses are independent, and the logit of their probability is linear.",
     };
     let mut out = vec![link.to_owned()];
-    if file.model.population < file.names.len() && file.model.population > 0 {
+    let curves = file.model.curve_coefficients();
+    let curve = "Smooths are cubic splines with a normal prior of their roughness, and the sd stated above.";
+    out.extend((curves > 0).then(|| curve.to_owned()));
+    if file.model.population + curves < file.names.len() && file.model.population > 0 {
         out.push(
             "Effects of groups are independent and normal around zero, with the spread stated above."
                 .to_owned(),

@@ -16,12 +16,16 @@ pub fn describe_scale(scale: &Scale) -> String {
     let what = match () {
         () if scale.is_noise() => format!("noise sd {}", plain(scale.sd)),
         () if scale.is_gap() => format!("{} {}", scale.name, plain(scale.sd)),
+        () if scale.is_smooth() => format!("sd of the curve {} {}", scale.name, plain(scale.sd)),
         () => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
     };
     match (scale.origin, scale.vanishing) {
         (Origin::Given, _) => format!("{what}, as given"),
         (Origin::Maximised | Origin::Integrated, false) => {
             format!("{what}, estimated: it maximises the ELBO")
+        }
+        (Origin::Maximised | Origin::Integrated, true) if scale.is_smooth() => {
+            format!("{what}, on its way to 0 as the ELBO grows: no curve is visible")
         }
         (Origin::Maximised | Origin::Integrated, true) => {
             format!("{what}, on its way to 0 as the ELBO grows: these groups do not differ visibly")

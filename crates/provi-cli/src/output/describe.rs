@@ -43,10 +43,16 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
         };
         parts.push(format!("{heading}{rows}"));
         if hidden > 0 {
-            let effects = counted(hidden as u64, "effect");
+            // The curves come last.
+            let curves = file.model.curve_coefficients();
+            let effects = match (curves, hidden > curves) {
+                (0, _) => format!("{} of groups", counted(hidden as u64, "effect")),
+                (_, true) => format!("hidden: {}", file.model.beside_the_population(hidden)),
+                (_, false) => format!("{} of curves", counted(hidden as u64, "coefficient")),
+            };
             parts.push(match detail.groups {
-                true => format!("{effects} of groups more; `provi summary DIR --json` has them\n"),
-                false => format!("{effects} of groups; `provi summary DIR --groups` shows them\n"),
+                true => format!("{effects} more; `provi summary DIR --json` has them\n"),
+                false => format!("{effects}; `provi summary DIR --groups` shows them\n"),
             });
         }
         parts.push(table::scales(&rows::scales(fit, level)?, level));

@@ -32,9 +32,9 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
         (0, _) | (_, 0) => String::new(),
         (population, groups) => {
             format!(
-                ": {} of the population, {} of groups",
+                ": {} of the population, {}",
                 grouped(population as u64),
-                grouped(groups as u64)
+                model.beside_the_population(groups)
             )
         }
     };

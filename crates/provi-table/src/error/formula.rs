@@ -1,6 +1,6 @@
 //! Errors in a formula itself.
 
-use super::reason::Misplaced;
+use super::reason::{BadSmooth, Misplaced};
 use super::wording::{shown, suggested};
 use crate::formula::{Quoted, Span};
 
@@ -98,7 +98,7 @@ pub enum BadFormula {
     },
     /// An unknown function.
     #[error(
-        "no function `{}`; {}the functions are log, log1p, log2, log10, exp, expm1, sqrt, abs, I, factor, center, scale, poly, bs and offset", shown(.name), suggested(.nearest.as_deref())
+        "no function `{}`; {}the functions are log, log1p, log2, log10, exp, expm1, sqrt, abs, I, factor, center, scale, poly, bs, s and offset", shown(.name), suggested(.nearest.as_deref())
     )]
     UnknownFunction {
         /// Its name.
@@ -119,6 +119,14 @@ pub enum BadFormula {
         least: usize,
         /// The largest value allowed.
         most: usize,
+        /// Where in the formula.
+        span: Span,
+    },
+    /// An option of a smooth that cannot be followed.
+    #[error("{what}")]
+    Smooth {
+        /// What is wrong with it.
+        what: BadSmooth,
         /// Where in the formula.
         span: Span,
     },

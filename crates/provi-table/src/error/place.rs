@@ -24,7 +24,7 @@ macro_rules! place_of_data {
                 error, span, BadDates: DateColumn, AmbiguousDates, BadDate, NoDates, NoDateText, TextOrder
             )),
             Error::Value(error) => Some(field!(
-                error, span, BadValue: MissingValue, InfiniteValue, NotFinite, TooFewValues, OutOfRange
+                error, span, BadValue: MissingValue, InfiniteValue, NotFinite, TooFewValues, TooFewForSmooth, OutOfRange
             )),
             _ => None,
         }
@@ -42,7 +42,7 @@ impl Error {
         if let Self::Formula(error) = self {
             let span = field!(
                 error, span, BadFormula: NothingUnderDot, UselessUnderDot, ResponseAsPredictor, NoTerms, Syntax, UnclosedName, UnclosedText,
-                RepeatedLevel, Number, Misplaced, UnknownFunction, Argument, NoColumn, NothingToRemove, TooLarge
+                Smooth, RepeatedLevel, Number, Misplaced, UnknownFunction, Argument, NoColumn, NothingToRemove, TooLarge
             );
             return Some(span.clone());
         }

@@ -169,6 +169,8 @@ pub enum Misplaced {
     Comparison,
     /// Text that is not compared with a column.
     Text,
+    /// `s(x)` in a product or a group term.
+    Smooth,
 }
 
 impl fmt::Display for Misplaced {
@@ -183,7 +185,47 @@ impl fmt::Display for Misplaced {
             Self::Power => "`^` of a column is arithmetic and stands in `I(..)`, as in `I(x^2)`; of terms, it needs parentheses: `(a + b)^2`",
             Self::Comparison => "a comparison stands in `I(..)`, as in `I(x > 3)`; it is 1 where it holds and 0 elsewhere",
             Self::Text => "text is compared with a column by itself, as in `I(town == \"Bern\")` or `I(town %in% c(\"Bern\", \"Basel\"))`, or lists levels: `factor(x, levels = c(\"low\", \"high\"))`; a list holds texts or numbers, not both",
+            Self::Smooth => "a smooth `s(x)` stands by itself between `+` signs; for a curve that differs between categories or with another number write `bs(x, 5):z`",
             Self::Response => "the response is a column, arithmetic in `I(..)` or a function such as `log(y)`, `cbind(successes, failures)`, `k | trials(n)`, or `surv(time, event)`",
+        })
+    }
+}
+
+/// An option of a smooth that cannot be followed, and what to write instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadSmooth {
+    /// A period that is not a positive number.
+    Period,
+    /// A cyclic basis without its period.
+    NoPeriod,
+    /// A period beside a basis that has none.
+    StrayPeriod,
+    /// A basis that is not known.
+    Basis,
+    /// `by = g`
+    By,
+    /// An option that is not known, or one that is given twice.
+    Option,
+}
+
+impl fmt::Display for BadSmooth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Period => "the period of a cyclic smooth is a positive number, as in `s(hour, period = 24)`",
+            Self::NoPeriod => "a cyclic smooth needs its period, as in `s(hour, period = 24)`",
+            Self::StrayPeriod => {
+                "`bs = \"cr\"` is the smooth that has no period; delete one of both: `s(x)` or `s(x, period = 24)`"
+            }
+            Self::Basis => {
+                "the bases of a smooth are `bs = \"cr\"`, the usual one, and `bs = \"cc\"`, which has a period; write `s(x)` or `s(x, period = 24)`"
+            }
+            Self::By => {
+                "a smooth has no `by`; for a curve that differs between categories or with another number write `bs(x, 5):z`"
+            }
+            Self::Option => {
+                "the options of a smooth are `k`, `period` and `bs`, each once: `s(x)`, `s(x, k = 20)` or `s(x, period = 24)`"
+            }
         })
     }
 }

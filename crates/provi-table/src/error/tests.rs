@@ -161,6 +161,7 @@ fn each(full: bool) -> Vec<Error> {
         Error::Formula(BadFormula::RepeatedLevel { level: s("level"), span: 2..5 }),
         Error::Formula(BadFormula::Number { found: s(some("what\tis there", "")), span: 2..5 }),
         Error::Formula(BadFormula::Misplaced { what: Misplaced::Dot, span: 2..5 }),
+        Error::Formula(BadFormula::Smooth { what: BadSmooth::NoPeriod, span: 2..5 }),
         Error::Formula(BadFormula::UnknownFunction {
             name: s("name"),
             nearest: full.then(|| s("nearest")),
@@ -212,6 +213,14 @@ fn each(full: bool) -> Vec<Error> {
             span: span.clone(),
         }),
         Error::Value(BadValue::TooFewValues { term: s("term"), needed: 6, distinct: 4, span: span.clone() }),
+        Error::Value(BadValue::TooFewForSmooth {
+            term: s("s(x)"),
+            x: s("x"),
+            period: full,
+            needed: 9,
+            distinct: if full { 4 } else { 2 },
+            span: span.clone(),
+        }),
         Error::Value(BadValue::OutOfRange {
             table: s("t.csv"),
             purpose: Purpose::Trials,

@@ -76,6 +76,24 @@ pub enum BadValue {
         /// Where in the formula.
         span: Option<Span>,
     },
+    /// Fewer distinct values than a smooth has knots.
+    #[error(
+        "`{}` needs {needed} distinct values of `{}`{}, and there are {distinct}; {}", shown(.term), shown(.x), if *.period { " within a period" } else { "" }, fewer_knots(.x, *.period, *.distinct)
+    )]
+    TooFewForSmooth {
+        /// The term.
+        term: String,
+        /// The number of which it is a curve.
+        x: String,
+        /// Whether it has a period.
+        period: bool,
+        /// The number of distinct values that it needs.
+        needed: usize,
+        /// The number of distinct values.
+        distinct: usize,
+        /// Where in the formula.
+        span: Option<Span>,
+    },
     /// A number outside the range that its use requires.
     #[error("{} column `{}` of `{table}` is {value} on line {line}; it must be {}", .purpose.name(), shown(.column), .purpose.needs())]
     OutOfRange {
@@ -92,4 +110,13 @@ pub enum BadValue {
         /// Where in the formula.
         span: Option<Span>,
     },
+}
+
+/// What to write for so few distinct values.
+fn fewer_knots(x: &str, period: bool, distinct: usize) -> String {
+    let (knots, least) = if period { (distinct + 1, 4) } else { (distinct, 3) };
+    match knots < least {
+        true => format!("write `{}` or `factor({})` instead", shown(x), shown(x)),
+        false => format!("write fewer knots: `k = {knots}`, or fewer"),
+    }
 }

@@ -1,4 +1,4 @@
-//! Calls: `log(x)`, `I(x^2)`, `scale(x)`, `poly(x, 3)`, `bs(x, 5)`, `factor(x)`, `offset(x)`, and their arguments.
+//! Calls: `log(x)`, `I(x^2)`, `scale(x)`, `poly(x, 3)`, `bs(x, 5)`, `s(x)`, `factor(x)`, `offset(x)`, and their arguments.
 
 use super::{
     Comparison, Expression, Factor, Function, Operation, Span, Spanned, TextTest, lexer::Token,
@@ -20,7 +20,7 @@ const MOST_COLUMNS: usize = 50;
 const MOST_ENTRIES: usize = 1000;
 
 /// Functions that are not arithmetic.
-const OTHERS: [&str; 9] = ["I", "factor", "as.factor", "C", "center", "scale", "poly", "bs", "offset"];
+const OTHERS: [&str; 10] = ["I", "factor", "as.factor", "C", "center", "scale", "poly", "bs", "s", "offset"];
 
 /// One side of a comparison.
 enum Side {
@@ -57,6 +57,10 @@ impl Parser {
             "bs" => {
                 let x = self.argument()?;
                 Factor::Spline(x, self.count("bs", "df", 3)?)
+            }
+            "s" => {
+                let x = self.argument()?;
+                Factor::Smooth(x, self.smoothing()?)
             }
             other => match Function::named(other) {
                 Some(function) => Factor::Number(Expression::Call(function, Box::new(self.argument()?))),

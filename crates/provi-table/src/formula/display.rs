@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{
-    Expression, Factor, Formula, Group, Response, Term, Trials,
+    Expression, Factor, Formula, Group, Response, Smoothing, Term, Trials,
     expression::{List, Short},
     lexer::{Literal, Quoted},
 };
@@ -89,6 +89,16 @@ impl Display for Factor {
             Self::Scale(x) => write!(f, "scale({x})"),
             Self::Polynomial(x, degree) => write!(f, "poly({x}, {degree})"),
             Self::Spline(x, count) => write!(f, "bs({x}, {count})"),
+            Self::Smooth(x, Smoothing { knots, period }) => {
+                write!(f, "s({x}")?;
+                if *knots != Smoothing::KNOTS {
+                    write!(f, ", k = {knots}")?;
+                }
+                if let Some(period) = period {
+                    write!(f, ", period = {}", Short(*period))?;
+                }
+                f.write_char(')')
+            }
         }
     }
 }

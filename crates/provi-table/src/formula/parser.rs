@@ -29,6 +29,7 @@ pub(super) fn parse(text: &str) -> Result<Formula> {
     let formula =
         Formula { response, intercept, terms, groups, offsets, mentions: Mentions(parser.mentions) };
     refuse_response_on_the_right(&formula, right)?;
+    formula.refuse_joined_smooths()?;
     Ok(formula)
 }
 

@@ -1,6 +1,6 @@
 //! The elements of a formula.
 
-use super::Expression;
+use super::{Expression, Smoothing};
 
 /// The left-hand side.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +92,8 @@ pub enum Factor {
     Polynomial(Expression, usize),
     /// `bs(x, k)`: k cubic B-splines, knots at quantiles.
     Spline(Expression, usize),
+    /// `s(x)`: a penalised cubic spline; it stands by itself.
+    Smooth(Expression, Smoothing),
 }
 
 impl Factor {
@@ -103,7 +105,8 @@ impl Factor {
             | Self::Center(x)
             | Self::Scale(x)
             | Self::Polynomial(x, _)
-            | Self::Spline(x, _) => x.columns(see),
+            | Self::Spline(x, _)
+            | Self::Smooth(x, _) => x.columns(see),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What formulas mean, by their canonical text; what is refused, by its place.
 
 use super::Formula;
-use crate::error::{BadFormula, Error, Misplaced};
+use crate::error::{BadFormula, BadSmooth, Error, Misplaced};
 
 fn canonical(text: &str) -> String {
     Formula::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).to_string()
@@ -165,7 +165,9 @@ fn the_response_is_no_predictor() {
 
 #[test]
 fn what_means_nothing_where_it_stands_is_pointed_at() {
-    use Misplaced::{Bar, Comparison, Dot, Group, Grouping, Intercept, Offset, Power, Response, Text};
+    use Misplaced::{
+        Bar, Comparison, Dot, Group, Grouping, Intercept, Offset, Power, Response, Smooth, Text,
+    };
     for (text, what, at) in [
         ("y ~ .:a", Dot, ":"),
         ("y ~ a:.", Dot, "."),
@@ -185,6 +187,10 @@ fn what_means_nothing_where_it_stands_is_pointed_at() {
         ("y ~ a^2", Power, "^"),
         ("y / n ~ a", Response, "/"),
         ("poly(y, 2) ~ a", Response, "poly(y, 2)"),
+        ("y ~ s(x):z", Smooth, "s(x):z"),
+        ("y ~ a + s(x) * z", Smooth, "s(x) * z"),
+        ("y ~ (s(x) | g)", Smooth, "(s(x) | g)"),
+        ("s(y) ~ a", Response, "s(y)"),
         ("y ~ a > 3", Comparison, ">"),
         ("y ~ a & b", Comparison, "&"),
         ("y ~ !a", Comparison, "!"),
@@ -211,7 +217,7 @@ fn a_wrong_call_is_pointed_at() {
     );
     assert_eq!(at, "lgo");
     assert_eq!(refused("y ~ I(poly(x, 2))").1, "poly");
-    assert!(matches!(refused("y ~ s(x)"), (Error::Formula(BadFormula::UnknownFunction { .. }), "s")));
+    assert!(matches!(refused("y ~ q(x)"), (Error::Formula(BadFormula::UnknownFunction { .. }), "q")));
     for (text, at) in
         [("y ~ poly(x)", ")"), ("y ~ poly(x, 0)", "0"), ("y ~ bs(x, 2)", "2"), ("y ~ bs(x, k)", "k")]
     {
@@ -275,4 +281,58 @@ fn a_word_out_of_place_is_pointed_at() {
     }
     assert!(matches!(refused("y ~ 2 + a"), (Error::Formula(BadFormula::Number { .. }), "2")));
     assert!(matches!(refused("y ~ 2x"), (Error::Formula(BadFormula::Number { .. }), "2x")));
+}
+
+#[test]
+fn smooths_are_read_in_every_spelling_and_written_in_one() {
+    for (text, canonical) in [
+        ("y ~ s(x)", "y ~ s(x)"),
+        ("y ~ s(x, k = 10)", "y ~ s(x)"),
+        ("y ~ s(x, 20)", "y ~ s(x, k = 20)"),
+        ("y ~ s(x, bs = 'cr', k=5)", "y ~ s(x, k = 5)"),
+        ("y ~ s(log(x + 1)) + z", "y ~ s(log(x + 1)) + z"),
+        ("y ~ s(hour, period=24)", "y ~ s(hour, period = 24)"),
+        ("y ~ s(hour, period = 2.5e-7, k = 8, bs = \"cc\")", "y ~ s(hour, k = 8, period = 2.5e-7)"),
+        ("y ~ s(x) + s(x) + s", "y ~ s(x) + s"),
+    ] {
+        let formula = Formula::parse(text).unwrap();
+        assert_eq!(formula.to_string(), canonical);
+        assert_eq!(Formula::parse(canonical).unwrap(), formula);
+    }
+}
+
+#[test]
+fn an_option_that_a_smooth_has_not_is_pointed_at() {
+    use BadSmooth::{Basis, By, NoPeriod, Option, Period, StrayPeriod};
+    for (text, what, at) in [
+        ("y ~ s(x, period = 0)", Period, "0"),
+        ("y ~ s(x, period = day)", Period, "day"),
+        ("y ~ s(x, bs = 'cc')", NoPeriod, "'cc'"),
+        ("y ~ s(x, bs = 'cr', period = 24)", StrayPeriod, "'cr'"),
+        ("y ~ s(x, bs = 'tp')", Basis, "'tp'"),
+        ("y ~ s(x, bs = 3)", Basis, "3"),
+        ("y ~ s(x, by = g)", By, "g"),
+        ("y ~ s(x, df = 3)", Option, "df"),
+        ("y ~ s(x, k = 5, k = 6)", Option, "k"),
+    ] {
+        let (error, found) = refused(text);
+        assert!(
+            matches!(error, Error::Formula(BadFormula::Smooth { what: is, .. }) if is == what),
+            "{text}: {error}"
+        );
+        assert_eq!(found, at, "{text}");
+    }
+    for (text, at) in [
+        ("y ~ s(x, 2)", "2"),
+        ("y ~ s(x, k = 2.5)", "2.5"),
+        ("y ~ s(x, k = 51)", "51"),
+        ("y ~ s(x, z)", "z"),
+        ("y ~ s(x, k = 3, period = 7)", "3"),
+    ] {
+        let (error, found) = refused(text);
+        assert!(matches!(error, Error::Formula(BadFormula::Argument { .. })), "{text}: {error}");
+        assert_eq!(found, at, "{text}");
+    }
+    assert_eq!(refused("y ~ s(3)").1, "3");
+    assert_eq!(refused("y ~ s(x").1, "");
 }

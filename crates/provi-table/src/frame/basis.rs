@@ -185,7 +185,7 @@ pub(crate) fn standard_deviation(values: &[f64], mean: f64) -> f64 {
 }
 
 /// The quantile of sorted values by linear interpolation between order statistics, R's type 7.
-fn quantile(sorted: &[f64], p: f64) -> f64 {
+pub(super) fn quantile(sorted: &[f64], p: f64) -> f64 {
     let place = p * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);

@@ -6,7 +6,7 @@ use super::options::FrameOptions;
 use crate::{
     column::ColumnKind,
     error::{BadFormula, Error, Result},
-    formula::{Factor, Formula, Response, Spanned, Term, columns_of},
+    formula::{Expression, Factor, Formula, Response, Spanned, Term, columns_of},
 };
 
 /// What is known about data from their header.
@@ -36,8 +36,12 @@ pub(crate) fn written_out(header: &Header<'_>, formula: &Formula, options: &Fram
     }
     for term in &formula.terms {
         if let Term::Product(factors) = &term.node
-            && let [Factor::Column(name) | Factor::Category(name) | Factor::Levels(name, _)] =
-                factors.as_slice()
+            && let [
+                Factor::Column(name)
+                | Factor::Category(name)
+                | Factor::Levels(name, _)
+                | Factor::Smooth(Expression::Column(name), _),
+            ] = factors.as_slice()
         {
             taken.insert(name);
         }

@@ -159,6 +159,11 @@ impl CodedFactor {
                 view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
                 Prepared::Values { values, width: basis.count() }
             }
+            Self::Smooth { x, basis } => {
+                let mut values = Vec::new();
+                view.evaluate(x)?.into_iter().for_each(|x| basis.evaluate(x, &mut values));
+                Prepared::Values { values, width: basis.count() }
+            }
             Self::Category { column, levels, reference } => {
                 let codes = codes(view, column, levels)?;
                 let place = |code: usize| match reference {

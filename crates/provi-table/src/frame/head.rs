@@ -113,7 +113,7 @@ impl Learner<'_> {
         if columns > rows {
             warnings.push(Warning::MoreColumnsThanRows { columns, rows });
         }
-        for group in groups {
+        for group in groups.iter().filter(|group| !group.is_smooth()) {
             if let [level] = group.levels.as_slice() {
                 warnings.push(Warning::OneGroup { group: group.text.clone(), level: level.clone() });
             }
@@ -138,7 +138,8 @@ impl Learner<'_> {
                 CodedFactor::Number { x }
                 | CodedFactor::Scaled { x, .. }
                 | CodedFactor::Polynomial { x, .. }
-                | CodedFactor::Spline { x, .. } => x.numbers(&mut see),
+                | CodedFactor::Spline { x, .. }
+                | CodedFactor::Smooth { x, .. } => x.numbers(&mut see),
             }
         }
         for offset in &recipe.offsets {

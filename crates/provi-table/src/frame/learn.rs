@@ -7,12 +7,13 @@ use super::{
     fill::MOST_ENTRIES,
     options::FrameOptions,
     recipe::{Block, CodedColumn, CodedFactor, CodedTerm, GroupRecipe, Recipe},
+    smooth::Smooth,
 };
 use crate::{
     column::ColumnKind,
     days::DateColumn,
     error::{BadModel, BadValue, Error, Result, UnfitColumn},
-    formula::{Expression, Factor, Formula, Group, Term},
+    formula::{Expression, Factor, Formula, Group, Smoothing, Term},
     nearest::nearest,
     room::available_memory,
 };
@@ -41,12 +42,17 @@ impl Learner<'_> {
     /// standardized yet.
     pub(crate) fn recipe(&self, dates: Vec<DateColumn>) -> Result<(Recipe, Vec<Vec<usize>>)> {
         let terms: Vec<&[Factor]> =
-            self.formula.terms.iter().filter_map(|term| product(&term.node)).collect();
+            self.formula.terms.iter().filter_map(|term| product(&term.node)).filter(has_columns).collect();
         let population = self.block(&terms, self.formula.intercept)?;
         let mut coefficients = population.columns.len();
         let mut groups: Vec<(GroupRecipe, Vec<usize>)> = Vec::new();
         for group in &self.formula.groups {
             groups.push(self.group(&group.node, &mut coefficients)?);
+        }
+        for (factor, x, how) in self.formula.smooths() {
+            let curve = self.smooth(factor, x, how)?;
+            self.count(&mut coefficients, &curve.text, 1, curve.block.columns.len())?;
+            groups.push((curve, vec![self.facts.rows()]));
         }
         let (groups, counts): (Vec<GroupRecipe>, _) = groups.into_iter().unzip();
         let offsets = offsets(self.formula, self.options);
@@ -173,6 +179,11 @@ impl Learner<'_> {
                     Polynomial::learn(&values, *degree).ok_or_else(|| few(*degree, x, distinct(&values)))?;
                 Ok(CodedFactor::Polynomial { x: x.clone(), basis })
             }
+            // Its straight line; the curve is a group term.
+            Factor::Smooth(x, _) => {
+                let mean = spread(x)?.mean;
+                Ok(CodedFactor::Scaled { x: x.clone(), mean, sd: 1.0, function: "s".to_owned() })
+            }
             Factor::Spline(x, count) => {
                 let values = points(x)?;
                 let basis =
@@ -241,23 +252,59 @@ impl Learner<'_> {
         let block = self.block(&terms, group.intercept)?;
         let point = |error| self.formula.point_column(error);
         let levels: Vec<Counted> = self.facts.combinations(&group.factors).map_err(point)?;
-        let own = levels.len().saturating_mul(block.columns.len());
-        *coefficients = coefficients.saturating_add(own);
-        if *coefficients > MOST_COEFFICIENTS {
-            return Err(Error::Model(BadModel::TooManyGroups {
-                group: group.to_string(),
-                levels: levels.len(),
-                coefficients: *coefficients,
-                most: MOST_COEFFICIENTS,
-            }));
-        }
+        self.count(coefficients, &group.to_string(), levels.len(), block.columns.len())?;
         let (levels, counts) = levels.into_iter().unzip();
         let (text, factors, correlated) = (group.to_string(), group.factors.clone(), group.correlated);
         Ok((GroupRecipe { text, factors, levels, correlated, block }, counts))
     }
 
+    /// The curve of a smooth, as a group term with the one level to which all rows belong.
+    fn smooth(&self, factor: &Factor, x: &Expression, how: Smoothing) -> Result<GroupRecipe> {
+        let known = self.options.coded.iter().find(
+            |coded| matches!(coded, CodedFactor::Smooth { x: other, basis } if other == x && basis.is_sound() && basis.is(how)),
+        );
+        let curve = match known {
+            Some(known) => known.clone(),
+            None => {
+                let points =
+                    self.facts.points(x, &factor.to_string()).map_err(|error| self.point(error, x))?;
+                let few = || {
+                    let error = Error::Value(BadValue::TooFewForSmooth {
+                        term: factor.to_string(),
+                        x: x.to_string(),
+                        period: how.period.is_some(),
+                        needed: Smooth::needed(how),
+                        distinct: Smooth::distinct(&points, how),
+                        span: None,
+                    });
+                    self.point(error, x)
+                };
+                let basis = Smooth::learn(&points, how).ok_or_else(few)?;
+                CodedFactor::Smooth { x: x.clone(), basis }
+            }
+        };
+        let text = format!("s({x})");
+        let mut block = Block::of(curve);
+        block.terms[0].text.clone_from(&text);
+        Ok(GroupRecipe { text, factors: Vec::new(), levels: vec![Vec::new()], correlated: false, block })
+    }
+
+    /// Adds the coefficients of a group term, unless they are too many.
+    fn count(&self, coefficients: &mut usize, group: &str, levels: usize, columns: usize) -> Result<()> {
+        *coefficients = coefficients.saturating_add(levels.saturating_mul(columns));
+        match *coefficients > MOST_COEFFICIENTS {
+            true => Err(Error::Model(BadModel::TooManyGroups {
+                group: group.to_owned(),
+                levels,
+                coefficients: *coefficients,
+                most: MOST_COEFFICIENTS,
+            })),
+            false => Ok(()),
+        }
+    }
+
     /// Divides the columns that are not indicators by their standard deviation, after centring if there is an
-    /// intercept. `spreads` are those of every column of every block, the population's first.
+    /// intercept. The curve of a smooth stays, because its prior is about its own scale. `spreads` are those of every column of every block, the population's first.
     pub(crate) fn standardize(&self, recipe: &mut Recipe, spreads: &[Vec<Spread>]) {
         for (block, spreads) in recipe.blocks_mut().zip(spreads) {
             let indicator: Vec<bool> = block.terms.iter().map(|term| self.is_indicator(term)).collect();
@@ -271,10 +318,10 @@ impl Learner<'_> {
         }
     }
 
-    /// Whether the term consists of 0 and 1 only.
+    /// Whether the term keeps its own scale: it consists of 0 and 1 only, or is the curve of a smooth.
     fn is_indicator(&self, term: &CodedTerm) -> bool {
         term.factors.iter().all(|factor| match factor {
-            CodedFactor::Category { .. } => true,
+            CodedFactor::Category { .. } | CodedFactor::Smooth { .. } => true,
             CodedFactor::Number { x: Expression::Column(name) } => {
                 self.facts.kind(name) == Some(ColumnKind::Boolean)
             }
@@ -345,13 +392,21 @@ fn product(term: &Term) -> Option<&[Factor]> {
     }
 }
 
+/// Whether a term has columns of the population: a cyclic smooth has none.
+fn has_columns(factors: &&[Factor]) -> bool {
+    !factors.iter().any(Factor::is_cyclic)
+}
+
 fn text(factors: &[Factor]) -> String {
     Term::Product(factors.to_vec()).to_string()
 }
 
 impl GroupRecipe {
-    /// Names of the coefficients, level by level: `(x | clinic)[3]`, with 1 for the intercept.
+    /// Names of the coefficients, level by level: `(x | clinic)[3]`, with 1 for the intercept; of a curve, those of its columns.
     pub(crate) fn names(&self) -> Vec<String> {
+        if self.is_smooth() {
+            return self.block.columns.iter().map(|column| column.name.clone()).collect();
+        }
         let grouping = self.factors.join(":");
         let name = |level: &[String], column: &CodedColumn| {
             let varying = column.term.map_or("1", |_| column.name.as_str());

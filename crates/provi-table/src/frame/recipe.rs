@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::basis::{Polynomial, Spline};
+use super::{
+    basis::{Polynomial, Spline},
+    smooth::Smooth,
+};
 use crate::{
     days::DateColumn,
     error::{BadModel, Error, Result},
@@ -77,7 +80,7 @@ pub enum CodedFactor {
         /// The number.
         x: Expression,
     },
-    /// (x − mean)/sd, for `center` (sd 1) and `scale`.
+    /// (x − mean)/sd, for `center` (sd 1), `scale`, and the straight line of a smooth `s` (sd 1).
     Scaled {
         /// The number.
         x: Expression,
@@ -85,7 +88,7 @@ pub enum CodedFactor {
         mean: f64,
         /// Its standard deviation, or 1.
         sd: f64,
-        /// `center` or `scale`.
+        /// `center`, `scale` or `s`.
         function: String,
     },
     /// `poly(x, k)`
@@ -101,6 +104,13 @@ pub enum CodedFactor {
         x: Expression,
         /// The basis.
         basis: Spline,
+    },
+    /// The curve of `s(x)`.
+    Smooth {
+        /// The number.
+        x: Expression,
+        /// The columns.
+        basis: Smooth,
     },
     /// Indicators of levels.
     Category {
@@ -118,7 +128,7 @@ pub enum CodedFactor {
 pub struct GroupRecipe {
     /// Its text in the formula.
     pub text: String,
-    /// The grouping columns.
+    /// The grouping columns; none for the curve of a smooth.
     pub factors: Vec<String>,
     /// The levels: combinations of the grouping columns' values, in order.
     pub levels: Vec<Vec<String>>,
@@ -181,8 +191,11 @@ impl Recipe {
             }
         }
         for group in &self.groups {
-            if group.factors.is_empty() || group.levels.iter().any(|level| level.len() != group.factors.len())
-            {
+            let matched = group.levels.iter().all(|level| level.len() == group.factors.len());
+            let curve = matches!(group.block.terms.as_slice(), [CodedTerm { factors, .. }]
+                if matches!(factors.as_slice(), [CodedFactor::Smooth { .. }]));
+            let whole = curve && !group.block.intercept && group.levels.len() == 1;
+            if !matched || (group.is_smooth() && !whole) {
                 return bad(format!("the levels of `{}` do not match its columns", group.text));
             }
         }
@@ -215,6 +228,13 @@ impl Recipe {
             }
         }
         names
+    }
+}
+
+impl GroupRecipe {
+    /// Whether it is the curve of a smooth: one level without a name, to which all rows belong.
+    pub fn is_smooth(&self) -> bool {
+        self.factors.is_empty()
     }
 }
 
@@ -267,7 +287,8 @@ impl CodedFactor {
             Self::Number { x }
             | Self::Scaled { x, .. }
             | Self::Polynomial { x, .. }
-            | Self::Spline { x, .. } => x.columns(see),
+            | Self::Spline { x, .. }
+            | Self::Smooth { x, .. } => x.columns(see),
         }
     }
 
@@ -277,6 +298,7 @@ impl CodedFactor {
             Self::Number { .. } | Self::Scaled { .. } => 1,
             Self::Polynomial { basis, .. } => basis.degree(),
             Self::Spline { basis, .. } => basis.count(),
+            Self::Smooth { basis, .. } => basis.count(),
             Self::Category { levels, reference, .. } => {
                 levels.len().saturating_sub(usize::from(reference.is_some()))
             }
@@ -292,6 +314,7 @@ impl CodedFactor {
             Self::Scaled { x, function, .. } => format!("{function}({x})"),
             Self::Polynomial { x, basis } => format!("poly({x}, {})[{}]", basis.degree(), column + 1),
             Self::Spline { x, basis } => format!("bs({x}, {})[{}]", basis.count(), column + 1),
+            Self::Smooth { x, .. } => format!("s({x})[{}]", column + 1),
             Self::Category { column: name, levels, reference } => {
                 let level = match reference {
                     Some(reference) if column >= *reference => column + 1,
@@ -311,6 +334,9 @@ impl CodedFactor {
                 Some(x)
             }
             (Self::Scaled { x, function, .. }, Factor::Scale(other)) if function == "scale" && x == other => {
+                Some(x)
+            }
+            (Self::Scaled { x, function, .. }, Factor::Smooth(other, _)) if function == "s" && x == other => {
                 Some(x)
             }
             (Self::Polynomial { x, basis }, Factor::Polynomial(other, degree))
@@ -334,6 +360,7 @@ impl CodedFactor {
             Self::Scaled { mean, sd, .. } => mean.is_finite() && sd.is_finite() && *sd > 0.0,
             Self::Polynomial { basis, .. } => basis.is_sound(),
             Self::Spline { basis, .. } => basis.is_sound(),
+            Self::Smooth { basis, .. } => basis.is_sound(),
             Self::Category { levels, reference, .. } => {
                 !levels.is_empty() && reference.is_none_or(|reference| reference < levels.len())
             }

@@ -22,7 +22,7 @@ pub struct Slopes {
 impl Recipe {
     /// The derivative of the design with respect to a column of numbers, at the rows of a table:
     /// ```text
-    /// d(f₁⋯f_k) = Σ_i f_i′·Π_{j≠i} f_j,   categories and comparisons: 0,   x^y, log, poly, bs: their own derivatives
+    /// d(f₁⋯f_k) = Σ_i f_i′·Π_{j≠i} f_j,   categories and comparisons: 0,   x^y, log, poly, bs, s: their own derivatives
     /// ```
     /// The rows are those of [`Recipe::rows_with`]. A slope that is not finite, such as that of `sqrt(x)` at 0, is
     /// refused with its line.
@@ -133,7 +133,8 @@ impl CodedFactor {
             Self::Number { x }
             | Self::Scaled { x, .. }
             | Self::Polynomial { x, .. }
-            | Self::Spline { x, .. } => Some(x),
+            | Self::Spline { x, .. }
+            | Self::Smooth { x, .. } => Some(x),
             Self::Category { .. } => None,
         }
     }
@@ -164,6 +165,10 @@ impl CodedFactor {
                     basis.slopes(x, &mut slopes);
                 }
                 Self::Spline { basis, .. } => {
+                    basis.evaluate(x, &mut values);
+                    basis.slopes(x, &mut slopes);
+                }
+                Self::Smooth { basis, .. } => {
                     basis.evaluate(x, &mut values);
                     basis.slopes(x, &mut slopes);
                 }
@@ -274,6 +279,8 @@ mod tests {
             "y ~ log(x) + sqrt(x):town + I(x^2) + I(z / x) + I(2^x) + I(x^z)",
             "y ~ poly(x, 3) * town + scale(x):z + center(log1p(x))",
             "y ~ bs(x, 3) + bs(x, 5):z",
+            "y ~ s(x, k = 4) + z",
+            "y ~ s(x, period = 3.1, k = 6) + s(z, k = 4)",
             "y ~ exp(-x) + expm1(x) + log2(x) + log10(x) + abs(x - 3.001) + I(x > 2.001)",
             "y ~ z + offset(log(x)) + offset(x * z) + (1 + x + I(x^2) | town)",
         ] {

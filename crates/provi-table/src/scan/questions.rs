@@ -54,7 +54,8 @@ impl Questions {
                     | Factor::Center(x)
                     | Factor::Scale(x)
                     | Factor::Polynomial(x, _)
-                    | Factor::Spline(x, _) => questions.number(x.clone()),
+                    | Factor::Spline(x, _)
+                    | Factor::Smooth(x, _) => questions.number(x.clone()),
                 }
             }
         }
@@ -110,8 +111,9 @@ pub(super) fn refuse_whole_columns(formula: &Formula) -> Result<()> {
         formula.groups().iter().flat_map(|group| group.node.terms.iter().map(|term| (term, &group.span)));
     for (term, span) in population.chain(varying) {
         let Term::Product(factors) = term else { continue };
-        if let Some(factor) =
-            factors.iter().find(|f| matches!(f, Factor::Polynomial(..) | Factor::Spline(..)))
+        if let Some(factor) = factors
+            .iter()
+            .find(|f| matches!(f, Factor::Polynomial(..) | Factor::Spline(..) | Factor::Smooth(..)))
         {
             return Err(Error::Column(UnfitColumn::WholeColumn {
                 term: factor.to_string(),
