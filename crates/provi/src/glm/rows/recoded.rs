@@ -176,7 +176,7 @@ impl Rows {
             self.weights = values().map(|(n, y)| given.weights[n] * (y + r)).collect();
         }
         self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
-        self.known = std::sync::OnceLock::new();
+        self.has_changed();
         self
     }
 
