@@ -28,7 +28,7 @@
 #' @param seed Seed of the audit's draws. The same seed gives the same numbers, whatever the number of threads.
 #' @param progress Whether to show the progress of long fits.
 #' @param ... Further options of a fit, named as in Python and in the keys of a run file with `_` for `-`: `noise_sd`, `prior_scale`,
-#'   `group_scale` (`"clinic=0.5"`), `standardize`, `kl`, `table_accuracy`, `threads`, `time_limit`, `method`, `family_of_q`,
+#'   `group_scale` (`"clinic=0.5"`), `standardize`, `kl`, `table_accuracy`, `threads`, `device`, `time_limit`, `method`, `family_of_q`,
 #'   `audit_draws`, `failure_probability`, and so on.
 #' @return An object of class `provi`. Ctrl-C stops a fit and keeps the answer so far; a second one abandons it.
 #' @examples

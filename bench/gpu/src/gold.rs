@@ -108,3 +108,23 @@ pub(crate) fn all(card: &Card, folder: &str, book: &mut Book) -> Result<()> {
     }
     Ok(())
 }
+
+/// The same problems with the prior N(0, 2.5²), from the table to the certificate and exact draws, with the device and without it.
+pub(crate) fn whole_way<D: provi::device::Device + Clone + 'static>(
+    device: &D,
+    folder: &str,
+    book: &mut Book,
+) -> crate::Outcome {
+    use provi::target::{Family as Likelihood, Glm, Prior};
+    for name in ["W1", "W2", "W3", "W4", "W5"] {
+        let gold = read(&std::path::Path::new(folder).join(format!("{name}.f64")))?;
+        let family = match gold.family {
+            Family::Logistic => Likelihood::Bernoulli,
+            _ => Likelihood::Gaussian { noise_sd: 1.0 },
+        };
+        let design = provi::Design::from_rows(gold.response.len(), gold.columns, gold.design)?;
+        let model = Glm::new(family, design, &gold.response, Prior::scale(2.5)?)?;
+        crate::route::compare(name, &model, device.clone(), book)?;
+    }
+    Ok(())
+}

@@ -1,17 +1,25 @@
 //! Holds a card against the processor, one line a check, and times it.
 //!
 //! ```text
-//! provi-gpu-check [--gold FOLDER] [--sizes 100000x50,1000000x100] [--draws 20000]
+//! provi-gpu-check [--gold FOLDER] [--sizes 100000x50,1000000x100] [--draws 20000] [--whole 10000000x100] [--exact 10000]
+//! provi-gpu-check --twins [--gold FOLDER] [--whole 2000x5]
 //! ```
+//! `--whole` makes a table and goes the whole way: fit, certificate, exact draws. With `--twins` the kernels' twins on the processor take the
+//! card's place, and only what needs no card is done.
 //! Exits with 1 if a check failed, with 2 if there is no card.
 
 mod checks;
 mod gold;
 mod problem;
 mod rates;
+mod route;
 
+use provi::device::Device;
 use provi_gpu::Card;
 use std::process::ExitCode;
+
+/// What ends a run early.
+type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// Prints one line a check and remembers failures.
 #[derive(Default)]
@@ -30,6 +38,11 @@ impl Book {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str| words.iter().position(|word| word == name).and_then(|i| words.get(i + 1));
+    let mut book = Book::default();
+    if words.iter().any(|word| word == "--twins") {
+        let outcome = whole_way(&provi_gpu::Twins, &option, &mut book);
+        return finish(book, outcome);
+    }
     let card = match Card::open(0) {
         Ok(card) => card,
         Err(reason) => {
@@ -38,7 +51,6 @@ fn main() -> ExitCode {
         }
     };
     println!("{}", card.description());
-    let mut book = Book::default();
     let outcome = (|| {
         checks::all(&card, &mut book)?;
         if let Some(folder) = option("--gold") {
@@ -48,8 +60,30 @@ fn main() -> ExitCode {
         if let Some(sizes) = option("--sizes") {
             rates::all(&card, sizes, draws)?;
         }
-        provi_gpu::Result::Ok(())
+        whole_way(&card, &option, &mut book)
     })();
+    finish(book, outcome)
+}
+
+/// From tables to certificates and exact draws, with the device and without it.
+fn whole_way<'a, D: Device + Clone + 'static>(
+    device: &D,
+    option: &dyn Fn(&str) -> Option<&'a String>,
+    book: &mut Book,
+) -> Outcome {
+    route::families(device.clone(), book)?;
+    if let Some(folder) = option("--gold") {
+        gold::whole_way(device, folder, book)?;
+    }
+    let draws = option("--exact").and_then(|n| n.parse().ok()).unwrap_or(10_000);
+    for size in option("--whole").into_iter().flat_map(|sizes| sizes.split(',')) {
+        let (rows, columns) = size.split_once('x').ok_or("a size is ROWSxCOLUMNS")?;
+        route::whole(device.clone(), (rows.parse()?, columns.parse()?), draws)?;
+    }
+    Ok(())
+}
+
+fn finish(mut book: Book, outcome: Outcome) -> ExitCode {
     if let Err(error) = outcome {
         book.check("the run", false, &error.to_string());
     }

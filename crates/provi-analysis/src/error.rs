@@ -32,6 +32,26 @@ pub enum Error {
         /// The formula.
         formula: String,
     },
+    /// A card that was asked for and cannot be used.
+    #[error("device {asked} cannot be used: {reason}; say auto or cpu, or leave the option out")]
+    NoDevice {
+        /// Its name.
+        asked: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// A card with too little memory for the rows.
+    #[error(
+        "the rows and a block of draws need {needed} on {device}, which has {free} free; say auto or cpu, or fit fewer rows"
+    )]
+    DeviceRoom {
+        /// The card.
+        device: String,
+        /// What they need.
+        needed: Bytes,
+        /// What is free.
+        free: Bytes,
+    },
     /// Draws of the posterior for rows that are not in memory.
     #[error(
         "exact draws need the rows in memory, and this fit reads its files at each pass; draws of the fitted Gaussian need no data"

@@ -5,6 +5,7 @@ pub mod compiled;
 pub mod conflict;
 mod data;
 mod design;
+pub mod device;
 mod factor;
 mod files;
 pub mod memory;

@@ -5,6 +5,7 @@
 mod amount;
 mod as_text;
 mod compiled;
+mod device;
 mod files;
 mod keys;
 mod layer;
@@ -16,6 +17,7 @@ mod spelling;
 
 pub use amount::{BadAmount, RowMemory, Seconds, Size};
 pub use compiled::{CompiledOptions, LibraryOptions};
+pub use device::DeviceName;
 pub use files::FileOptions;
 pub use keys::keys_of;
 pub use layer::Layer;

@@ -7,8 +7,8 @@ use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 use provi::Method;
 use provi_analysis::model::Model;
 use provi_analysis::options::{
-    AuditOptions, CompiledOptions, FileOptions, LibraryOptions, ModelOptions, RowMemory, RunOptions,
-    StepOptions,
+    AuditOptions, CompiledOptions, DeviceName, FileOptions, LibraryOptions, ModelOptions, RowMemory,
+    RunOptions, StepOptions,
 };
 use provi_analysis::run::robust::RobustMethod;
 
@@ -311,6 +311,9 @@ pub(crate) struct CertifyArgs {
     /// Seed of the random draws [default: a fresh one each time, which is printed]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Where log densities of many draws are taken: auto, cpu or cuda:0 (cuda:1, …) [default: auto]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<DeviceName>,
     /// Read the data block by block in about this much memory, such as 2GiB or 500MB
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["stan", "library"])]
     pub(crate) memory: Option<RowMemory>,

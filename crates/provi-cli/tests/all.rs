@@ -3,6 +3,7 @@
 mod certify;
 mod common;
 mod compiled;
+mod device;
 mod effects;
 mod errors;
 mod families;

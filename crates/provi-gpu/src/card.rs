@@ -163,20 +163,43 @@ impl Card {
         columns: usize,
         (rows, width): (usize, usize),
     ) -> Result<Buffer> {
-        let buffer = self.zeros(what, rows * width)?;
+        let count = numbers.len() / columns;
         if columns == width {
+            let buffer = self.zeros(what, rows * width)?;
             buffer.write(0, numbers)?;
             return Ok(buffer);
         }
-        // In pieces of about eight megabytes, so that the padded copy stays small.
-        let piece = ((1 << 20) / width).max(1);
-        let mut room = vec![0.0; piece * width];
-        for (i, part) in numbers.chunks(piece * columns).enumerate() {
-            let count = part.len() / columns;
-            for (to, from) in room.chunks_exact_mut(width).zip(part.chunks_exact(columns)) {
-                to[..columns].copy_from_slice(from);
-            }
-            buffer.write(i * piece * width, &room[..count * width])?;
+        self.written(what, (count, columns), (rows, width), |first, out| {
+            out.copy_from_slice(&numbers[first * columns..][..out.len()]);
+        })
+    }
+
+    /// The same of `count` rows that `write(first, out)` gives piece by piece, so that no second copy of them all is made.
+    pub(crate) fn written(
+        &self,
+        what: &'static str,
+        (count, columns): (usize, usize),
+        (rows, width): (usize, usize),
+        write: impl Fn(usize, &mut [f64]),
+    ) -> Result<Buffer> {
+        let buffer = self.zeros(what, rows * width)?;
+        // Pieces of about eight megabytes.
+        let piece = ((1 << 20) / width).max(1).min(count.max(1));
+        let (mut read, mut room) = (vec![0.0; piece * columns], vec![0.0; piece * width]);
+        for first in (0..count).step_by(piece) {
+            let some = piece.min(count - first);
+            write(first, &mut read[..some * columns]);
+            let numbers = if columns == width {
+                &read[..some * columns]
+            } else {
+                for (to, from) in
+                    room.chunks_exact_mut(width).zip(read[..some * columns].chunks_exact(columns))
+                {
+                    to[..columns].copy_from_slice(from);
+                }
+                &room[..some * width]
+            };
+            buffer.write(first * width, numbers)?;
         }
         Ok(buffer)
     }

@@ -13,6 +13,9 @@
 //! depends on the card. The same call gives the same bits from run to run. Each kernel has a twin on the processor
 //! ([`twin`]) with the same operations in the same order.
 //!
+//! **In a fit.** A [`Card`] is a [`provi::device::Device`]: handed to a model, it takes the log densities of large blocks of draws. [`Twins`] does
+//! the same on a machine without a card, for tests.
+//!
 //! **Rounding.** [`rounding`] states how far a card's energies can be from the exact sums.
 //!
 //! ```
@@ -42,6 +45,7 @@
 #![deny(unsafe_code)]
 
 mod card;
+mod device;
 #[allow(unsafe_code, reason = "calls the driver's C functions")]
 mod driver;
 mod error;
@@ -55,8 +59,9 @@ pub mod rounding;
 pub mod twin;
 
 pub use card::{Card, Description, Points, cards, survey};
+pub use device::Twins;
 pub use error::{Error, Result};
 pub use family::Family;
 pub use rows::CardRows;
 pub use shape::{Shape, TILE_DRAWS, TILE_ROWS};
-pub use table::{Moments, Normal, Rule, Table};
+pub use table::{Header, Moments, Normal, Rule, Table};

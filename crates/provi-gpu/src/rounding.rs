@@ -50,6 +50,24 @@ pub fn function_error(family: Family) -> f64 {
     }
 }
 
+/// The same for φ̂′ times the weight, in units of its terms:
+///
+/// | family | terms | error |
+/// |---|---|---|
+/// | logistic, binomial | 1 + y | 16u |
+/// | probit | φ′ | 1e-14 |
+/// | Poisson, gamma, Gaussian | eˢ + y; α + αye⁻ˢ; φ′ | 10u |
+/// | cloglog | y + (1 − y)eˢ | 2e-14 |
+#[must_use]
+pub fn slope_error(family: Family) -> f64 {
+    match family {
+        Family::Logistic | Family::Binomial => 16.0 * UNIT,
+        Family::Probit => 1e-14,
+        Family::Poisson | Family::Gamma { .. } | Family::Gaussian { .. } => 10.0 * UNIT,
+        Family::Cloglog => 2e-14,
+    }
+}
+
 /// The sizes that the bound is made of, at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {

@@ -8,7 +8,7 @@ use crate::{
     shape::{
         CHUNK, EXPECT_ROWS, MOST_DRAWS, MOST_SLOPES, SHARED, SHARED_CONTRACT, Shape, TILE_DRAWS, TILE_ROWS,
     },
-    table::{Moments, Normal, Rule, Table, check_rules},
+    table::{Header, Moments, Normal, Rule, Table, check_rules},
 };
 use std::sync::Arc;
 
@@ -28,11 +28,20 @@ impl CardRows {
     /// Copies the rows to the card.
     pub fn new(card: &Card, table: &Table<'_>) -> Result<Self> {
         table.check()?;
+        let (header, columns) = (table.header(), table.columns);
+        Self::copied(card, &header, |first, out| {
+            out.copy_from_slice(&table.design[first * columns..][..out.len()]);
+        })
+    }
+
+    /// Copies rows that `write(first, out)` gives, from row `first` on, as many as `out` holds. They have to be finite.
+    pub fn copied(card: &Card, table: &Header<'_>, write: impl Fn(usize, &mut [f64])) -> Result<Self> {
+        table.check()?;
         let (shape, kind) = (table.shape(), table.kind());
         integer("tiles of rows", shape.tiles())?;
         card.has_room("the rows", shape.resident_bytes())?;
         let padded = shape.padded_rows();
-        let design = card.rows_of("the rows", table.design, table.columns, (padded, shape.width()))?;
+        let design = card.written("the rows", (shape.rows, table.columns), (padded, shape.width()), write)?;
         let numbers = card.zeros("the responses", 3 * padded)?;
         let mut room = vec![0.0; padded];
         for which in 0..3 {
@@ -41,6 +50,10 @@ impl CardRows {
         }
         let module = card.density(kind)?;
         Ok(Self { card: card.clone(), module, family: table.family, kind, shape, design, numbers })
+    }
+
+    pub(crate) fn card(&self) -> &Card {
+        &self.card
     }
 
     /// Rows and columns.

@@ -23,26 +23,38 @@ pub struct Table<'a> {
     pub offsets: Option<&'a [f64]>,
 }
 
-impl Table<'_> {
-    /// Rows and columns.
-    #[must_use]
-    pub fn shape(&self) -> Shape {
+/// A [`Table`] without its design.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<'a> {
+    /// φ.
+    pub family: Family,
+    /// d, the length of a row.
+    pub columns: usize,
+    /// y_n.
+    pub response: &'a [f64],
+    /// w_n ≥ 0; one for every row if there are none.
+    pub weights: Option<&'a [f64]>,
+    /// o_n; zero if there are none.
+    pub offsets: Option<&'a [f64]>,
+}
+
+impl<'a> Table<'a> {
+    pub(crate) fn header(&self) -> Header<'a> {
+        let Table { family, columns, response, weights, offsets, .. } = *self;
+        Header { family, columns, response, weights, offsets }
+    }
+}
+
+impl Header<'_> {
+    pub(crate) fn shape(&self) -> Shape {
         Shape { rows: self.response.len(), columns: self.columns }
     }
 
-    /// Refuses lengths that do not fit together and numbers outside their range.
-    pub fn check(&self) -> Result<()> {
+    /// What [`Table::check`] refuses, the design apart.
+    pub(crate) fn check(&self) -> Result<()> {
         let rows = self.response.len();
         if rows == 0 || self.columns == 0 {
             return Err(Error::Shape { what: "rows and columns", found: 0, expected: 1 });
-        }
-        same_length("design", self.design.len(), rows.saturating_mul(self.columns))?;
-        if let Some(x) = self.design.iter().find(|x| !x.is_finite()) {
-            return Err(Error::OutOfRange {
-                what: "entry of the design",
-                value: format!("{x}"),
-                needed: "a finite number",
-            });
         }
         for (what, values) in [("weights", self.weights), ("offsets", self.offsets)] {
             let Some(values) = values else { continue };
@@ -66,6 +78,40 @@ impl Table<'_> {
     pub(crate) fn numbers(&self, kind: Kind, n: usize) -> [f64; 3] {
         let Some(&y) = self.response.get(n) else { return kind.filler() };
         [self.offsets.map_or(0.0, |o| o[n]), self.family.code(y), self.weights.map_or(1.0, |w| w[n])]
+    }
+}
+
+impl Table<'_> {
+    /// Rows and columns.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.header().shape()
+    }
+
+    /// Refuses lengths that do not fit together and numbers outside their range.
+    pub fn check(&self) -> Result<()> {
+        let rows = self.response.len();
+        if rows == 0 || self.columns == 0 {
+            return Err(Error::Shape { what: "rows and columns", found: 0, expected: 1 });
+        }
+        same_length("design", self.design.len(), rows.saturating_mul(self.columns))?;
+        if let Some(x) = self.design.iter().find(|x| !x.is_finite()) {
+            return Err(Error::OutOfRange {
+                what: "entry of the design",
+                value: format!("{x}"),
+                needed: "a finite number",
+            });
+        }
+        self.header().check()
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.header().kind()
+    }
+
+    /// Offset, code and weight of row n; of a row beyond the last, those that add nothing.
+    pub(crate) fn numbers(&self, kind: Kind, n: usize) -> [f64; 3] {
+        self.header().numbers(kind, n)
     }
 }
 

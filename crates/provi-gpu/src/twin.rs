@@ -62,4 +62,6 @@ pub(crate) fn row<'a>(table: &Table<'a>, n: usize) -> &'a [f64] {
 }
 
 #[cfg(test)]
+mod slopes;
+#[cfg(test)]
 mod tests;

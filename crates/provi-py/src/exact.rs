@@ -5,6 +5,8 @@ use std::sync::Arc;
 use numpy::PyArray2;
 use provi::stop::Signal;
 use provi::{Matrix, Seed};
+use provi_analysis::model::device;
+use provi_analysis::options::DeviceName;
 use provi_analysis::run::posterior::PosteriorDraws;
 use provi_analysis::run::sampled::Law;
 use pyo3::exceptions::PyValueError;
@@ -21,6 +23,7 @@ type Drawn<'py> = (Bound<'py, PyArray2<f64>>, &'static str, Option<f64>);
 
 /// Of the posterior of the model that was fitted. Ctrl-C keeps those that there are.
 #[pyfunction]
+#[pyo3(signature = (answer, model, count, seed, tv, place=None))]
 pub(crate) fn exact_of_model<'py>(
     py: Python<'py>,
     answer: &Answer,
@@ -28,7 +31,9 @@ pub(crate) fn exact_of_model<'py>(
     count: usize,
     seed: Option<u64>,
     tv: Option<f64>,
+    place: Option<String>,
 ) -> PyResult<Drawn<'py>> {
+    let place = named(place)?;
     let kind = Arc::clone(&model.kind);
     let q = answer.fitted.dense("an exact draw").map_err(refuse)?.into_owned();
     if let Kind::UnknownNoise(open) = &*kind {
@@ -42,6 +47,7 @@ pub(crate) fn exact_of_model<'py>(
     };
     let (glm, seed) = (glm.clone(), Seed(seed.unwrap_or(answer.fitted.file.seed)));
     drawn(py, (count, q.dim()), move |stop| {
+        let glm = device::beside(&glm, place)?;
         let mut draws = stop.cover(|| PosteriorDraws::of_glm(&glm, &q, tv, seed))?;
         Ok((stop.cover(|| draws.draw(count))?, draws.law()))
     })
@@ -49,6 +55,7 @@ pub(crate) fn exact_of_model<'py>(
 
 /// Of the posterior of a formula, with the data that it was fitted to.
 #[pyfunction]
+#[pyo3(signature = (answer, source, count, seed, tv, place=None))]
 pub(crate) fn exact_of_table<'py>(
     py: Python<'py>,
     answer: &Answer,
@@ -56,16 +63,23 @@ pub(crate) fn exact_of_table<'py>(
     count: usize,
     seed: Option<u64>,
     tv: Option<f64>,
+    place: Option<String>,
 ) -> PyResult<Drawn<'py>> {
+    let place = named(place)?;
     let fitted = answer.fitted.clone();
     let data = source.data(&fitted.file.model.formula)?;
     let seed = Seed(seed.unwrap_or(fitted.file.seed));
     drawn(py, (count, fitted.gaussian.dim()), move |stop| {
-        let model = stop.cover(|| fitted.model(&data, false))?;
+        let model = stop.cover(|| fitted.model(&data, false))?.on_device(place)?;
         let q = fitted.dense("an exact draw")?;
         let mut draws = stop.cover(|| PosteriorDraws::new(&model, &q, tv, seed))?;
         Ok((stop.cover(|| draws.draw(count))?, draws.law()))
     })
+}
+
+/// The device of that name.
+fn named(place: Option<String>) -> PyResult<Option<DeviceName>> {
+    place.map(|name| name.parse()).transpose().map_err(PyValueError::new_err)
 }
 
 fn drawn<'py>(

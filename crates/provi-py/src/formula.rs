@@ -7,6 +7,7 @@ use numpy::IntoPyArray;
 use provi::fit::{Snapshot, Watch};
 use provi::stop::Signal;
 use provi_analysis::Analysis;
+use provi_analysis::model::device;
 use provi_analysis::show::rows::LEVEL;
 use provi_table::{Missing, NewLevels};
 use pyo3::prelude::*;
@@ -38,6 +39,7 @@ pub(crate) fn fit_formula(
     let earlier = earlier.map(|answer| answer.fitted.clone());
     let (model, run) = (model_options(model)?, run_options(options)?);
     run.check().map_err(refuse)?;
+    device::is_there(run.device.unwrap_or_default()).map_err(refuse)?;
     let (threads, data) = (run.threads, source.data(&formula)?);
     let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
     let its = Arc::clone(&shared);
@@ -57,6 +59,7 @@ pub(crate) fn fit_formula(
                     Some(earlier) => Analysis::after(data, &formula, &model, earlier, EARLIER)?,
                     None => Analysis::of(data, &formula, &model)?,
                 };
+                let analysis = analysis.on_device(run.device)?;
                 watch.time_limit = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
                 analysis.fit(&run, &mut watch)
             })

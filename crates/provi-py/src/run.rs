@@ -11,6 +11,8 @@ use numpy::{
 use provi::fit::{Snapshot, Watch};
 use provi::target::{Declared, Evaluator, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
+use provi_analysis::model::{UnknownNoise, device};
+use provi_analysis::options::DeviceName;
 use provi_analysis::{Fitted, Problem};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -37,7 +39,8 @@ pub(crate) fn fit(
     let mut run = run_options(options)?;
     run.search.start = init.as_ref().map(numbers);
     run.check().map_err(refuse)?;
-    under_watch(py, model, run.threads, observer, move |problem, watch| problem.fit(&run, watch))
+    let place = (run.threads, run.device);
+    under_watch(py, model, place, observer, move |problem, watch| problem.fit(&run, watch))
 }
 
 /// Certifies a Gaussian that was found elsewhere.
@@ -51,9 +54,8 @@ pub(crate) fn certify(
 ) -> PyResult<Answer> {
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
     let run = run_options(options)?;
-    under_watch(py, model, run.threads, None, move |problem, watch| {
-        problem.certify(&q.clone().into(), &run, watch)
-    })
+    let place = (run.threads, run.device);
+    under_watch(py, model, place, None, move |problem, watch| problem.certify(&q.clone().into(), &run, watch))
 }
 
 /// Writes log p and its gradient at points, one per row, into arrays of that size.
@@ -129,12 +131,13 @@ fn evaluate(
 fn under_watch(
     py: Python<'_>,
     model: &Model,
-    threads: Option<u32>,
+    (threads, device): (Option<u32>, Option<DeviceName>),
     observer: Option<Py<PyAny>>,
     work: impl FnOnce(Problem<'_>, &mut Watch<'_>) -> provi_analysis::Result<Fitted> + Send + 'static,
 ) -> PyResult<Answer> {
     model.check_entry()?;
     check_threads(threads)?;
+    device::is_there(device.unwrap_or_default()).map_err(refuse)?;
     let (shared, mut viewer) = (Arc::new(Shared::default()), Viewer::new(observer));
     let (names, curvature, about) = (model.names.clone(), model.curvature.clone(), model.about.clone());
     if let Kind::Callback(_) | Kind::FiniteSum(_) = &*model.kind {
@@ -184,8 +187,17 @@ fn under_watch(
             let mut watch =
                 Watch { observer: Some(&mut observer), stop: Some(&its.stop), ..Watch::default() };
             match &*kind {
-                Kind::Glm(model) => work(Problem::matrices(model, about), &mut watch),
-                Kind::UnknownNoise(model) => work(Problem::unknown_noise(model, about), &mut watch),
+                Kind::Glm(model) => {
+                    let model = device::beside(model, device)?;
+                    work(Problem::matrices(&model, about), &mut watch)
+                }
+                Kind::UnknownNoise(model) => {
+                    let glm = device::beside(&model.glm, device)?.into_owned();
+                    work(
+                        Problem::unknown_noise(&UnknownNoise { glm, ..(**model).clone() }, about),
+                        &mut watch,
+                    )
+                }
                 Kind::Native(native) => {
                     let target = declared(native, names, curvature)?;
                     let target = match native.is_thread_safe() {

@@ -148,6 +148,9 @@ def test_options_are_refused_in_the_library_s_words(data):
         ({"memory_budget": 2.5}, TypeError, "memory_budget = 2.5; must be a whole number"),
         ({"memory_budget": "1B"}, MemoryError, "needs"),
         ({"memory": 1}, MemoryError, "needs"),
+        ({"device": "gpu"}, ValueError, "`gpu` is not a device; use auto, cpu or cuda:0"),
+        ({"device": 0}, TypeError, "device = 0; must be a text"),
+        ({"device": "cuda:4000000000"}, ValueError, "device cuda:4000000000 cannot be used: no "),
         ({"starts": -1}, ValueError, "starts = -1; must be between 0 and 4294967295"),
     ]:
         with pytest.raises(error, match=words):

@@ -4,6 +4,7 @@
 
 pub mod checks;
 pub mod design;
+pub mod device;
 pub mod expectation;
 pub(crate) mod family;
 pub(crate) mod groups;

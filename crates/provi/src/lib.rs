@@ -83,6 +83,7 @@
 //! | [`sparse`] | models with many group effects: q by the sparse factor of its precision |
 //! | [`standard`] | coordinates that do not depend on units: columns centred and scaled, and the way back |
 //! | [`stream`] | models whose rows are read in blocks, by one process or several |
+//! | [`device`] | another processor, such as a card, that takes log densities of many draws |
 //! | [`checks`], [`separation`] | checks of the model against its data; separated data, which only the prior bounds |
 //! | [`robust`] | the spread of an estimate if the model may be wrong: sandwich, bootstrap |
 //! | [`loo`] | leave-one-out cross-validation: by refits with proved bounds, or by importance ratios; WAIC |
@@ -126,7 +127,7 @@ mod watch;
 pub use auto::{ascent, loo, robust, scales, solve};
 pub use base::{draws, error, gaussian, matrix, pattern, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
-pub use glm::{checks, design, expectation, predict, separation, sparse, stream};
+pub use glm::{checks, design, device, expectation, predict, separation, sparse, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
 #[cfg(feature = "autodiff")]
 #[doc(inline)]

@@ -9,7 +9,7 @@ use provi::scalar::{Positive, Probability};
 use provi::subsample::{Sampling, Subsample};
 use provi::{Audit, Method, Pattern, Planner};
 
-use super::{Size, as_text, options};
+use super::{DeviceName, Size, as_text, options};
 use crate::error::{Error, Result};
 
 options! {
@@ -38,6 +38,10 @@ pub struct RunOptions {
     /// Threads to use; the result is the same for any number [default: one per core]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     pub threads: Option<u32>,
+    /// Where log densities of many draws are taken: auto, cpu or cuda:0 (cuda:1, …). auto uses a card if there is one and the table is large
+    /// enough; the numbers are the same up to rounding, which every certificate counts [default: auto]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    pub device: Option<DeviceName>,
     /// Stop after this many seconds and keep the answer so far, without a promise
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS", allow_negative_numbers = true))]
     pub time_limit: Option<f64>,

@@ -9,7 +9,7 @@ use provi_table::Table;
 
 use crate::error::{Error, Result};
 use crate::model::{self, Data, Earlier, Model};
-use crate::options::{ModelOptions, RunOptions};
+use crate::options::{DeviceName, ModelOptions, RunOptions};
 use crate::record::fit_file::sha256;
 use crate::run::calibrate::{CalibrateAsked, Calibration, calibrate};
 use crate::run::fitted::Fitted;
@@ -84,6 +84,11 @@ impl Analysis {
         let earlier = Earlier::new(name.to_owned(), sha256, earlier.file.clone(), &earlier.gaussian)?;
         let model = Model::after(&data, formula, options, &earlier)?;
         Ok(Self { data, model })
+    }
+
+    /// The same with a card, where that is asked for ([`Model::on_device`]).
+    pub fn on_device(self, asked: Option<DeviceName>) -> Result<Self> {
+        Ok(Self { model: self.model.on_device(asked)?, ..self })
     }
 
     /// The target, and what a reader needs to know about it.

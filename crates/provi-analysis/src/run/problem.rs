@@ -16,6 +16,7 @@ use super::sparse;
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
 use crate::model::conflict;
+use crate::model::device;
 use crate::model::memory;
 use crate::model::prior_words;
 use crate::model::{Integrating, Model, ModelRows, Origin, Scale, UnknownNoise};
@@ -210,6 +211,7 @@ impl<'a> Problem<'a> {
             Some(model) => memory::sparse_forecast(model, target.data_size().0, budget)?,
             None => memory::forecast(target, choice, draws, subsample, true, budget)?,
         };
+        let memory = memory + &device::forecast(self.glm);
         if let Some(starts) = options.search.starts {
             // The answer of each start is kept until all can be compared.
             let d = target.dim() as u128;
@@ -369,6 +371,9 @@ impl<'a> Prepared<'a> {
     fn put_down(&self, plan: Option<&Plan>, answer: Answer) -> Result<Fitted> {
         let mut file = fit_file(self.problem.record.clone(), plan, &answer);
         file.model.warnings.extend(answer.notes);
+        let asked = self.options.device;
+        file.model.warnings.extend(device::not_used(self.problem.glm, asked));
+        file.model.warnings.extend(device::said(self.problem.glm, asked));
         file.model.search = answer.search;
         // If the search for the scales did not finish, neither did the answer.
         file.stopped_early |= self.problem.stopped_at.is_some();

@@ -7,7 +7,7 @@ use std::path::Path;
 use provi::scales::ScaleMixture;
 use provi::{Certificate, Seed};
 use provi_analysis::Problem;
-use provi_analysis::model::{self, Data, Model};
+use provi_analysis::model::{self, Data, Model, device};
 use provi_analysis::options::{Layer, ModelOptions};
 use provi_analysis::record::fit_file::{EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::record::gaussian_file::GaussianFile;
@@ -30,6 +30,7 @@ use crate::output::{certificate, estimates, style, summary, table};
 
 pub(crate) fn execute(args: &CertifyArgs) -> Result<Outcome> {
     args.audit.audit()?;
+    device::is_there(args.device.unwrap_or_default())?;
     let given = GaussianFile::read(&args.fit)?;
     match &args.data {
         Some(data) => of_table(args, &given, data),
@@ -56,10 +57,17 @@ fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Out
         Some(record) => rebuild(record, &data, &formula, &options(args, record))?,
         None => Model::build(&data, &formula, &args.model, None)?,
     };
+    let model = model.on_device(args.device)?;
     if let Some(record) = claimed {
         refuse_another_model(record, &model)?;
     }
-    judge(args, given, record, &Problem::model(&model), Vec::new())
+    let outcome = judge(args, given, record, &Problem::model(&model), Vec::new())?;
+    let glm = model.target.glm();
+    device::not_used(glm, args.device)
+        .into_iter()
+        .chain(device::said(glm, args.device))
+        .for_each(|said| eprintln!("{said}"));
+    Ok(outcome)
 }
 
 /// The mixture of a file whose model's scales are integrated over.

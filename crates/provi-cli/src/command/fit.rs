@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use provi::stop::Agreement;
 use provi::stream::{Alone, Reduce, together};
-use provi_analysis::model::ModelTarget;
+use provi_analysis::model::{ModelTarget, device};
 use provi_analysis::options::RunOptions;
 use provi_analysis::record::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::record::store::Store;
@@ -48,6 +48,8 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     let args = &job.args;
     let options = &args.run;
     options.check()?;
+    // A card that is not there is refused before anything is read.
+    device::is_there(options.device.unwrap_or_default())?;
     // Before anything uses threads: the search for the model's scales may take long.
     options.threads.map_or(Ok(()), |threads| start_threads(threads, args.quiet || crew.rank > 0))?;
     let limit = options.limit()?;
@@ -73,7 +75,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     job.compare_processes(crew.size);
     let (data, formula) = crew.together(job.data(&crew.reduce))?;
     let signal = interrupt::signal(begin, options.limit()?).among(crew.agreement());
-    let analysis = signal.cover(|| Analysis::of(data, formula, &args.model))?;
+    let analysis = signal.cover(|| Analysis::of(data, formula, &args.model)?.on_device(options.device))?;
     job.refuse_other_data(&analysis.model().data_sha256)?;
     refuse_without_folder(args, analysis.model().dim())?;
     let robust = args.robust.map(|method| {
@@ -126,6 +128,13 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
         };
         keep(args, store, &fit, sampled.map_err(Failure::from))
     });
+    // What a card did after the answer was written down.
+    let known = &fit.file.model.warnings;
+    for said in device::said(analysis.model().target.glm(), options.device) {
+        if !known.contains(&said) {
+            eprintln!("{said}");
+        }
+    }
     let sensitivity = match sensitivity {
         Some(Ok(found)) => {
             let sd: Vec<f64> = fit.moments().map_or_else(|_| Vec::new(), |[_, sd]| sd);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use provi::{Matrix, Seed};
 use provi_analysis::Fitted;
-use provi_analysis::model::{Data, Model};
+use provi_analysis::model::{Data, Model, device};
 use provi_analysis::number::grouped;
-use provi_analysis::options::RunOptions;
+use provi_analysis::options::{DeviceName, RunOptions};
 use provi_analysis::record::fit_file::{FitFile, write_json};
 use provi_analysis::record::store;
 use provi_analysis::run::posterior::PosteriorDraws;
@@ -81,6 +81,9 @@ pub(crate) struct SampleArgs {
     /// The data of the fit, for --exact and --psis, and for log densities and log likelihoods of rows
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+    /// Where log densities of many draws are taken: auto, cpu or cuda:0 (cuda:1, …) [default: auto]
+    #[arg(long, value_name = "NAME", requires = "data")]
+    device: Option<DeviceName>,
     /// Accept other data or weights with a heavy tail, and replace PATH
     #[arg(long)]
     force: bool,
@@ -129,13 +132,14 @@ impl Asked {
         if let Some(path) = &args.out {
             store::check_free(path, args.force)?;
         }
+        device::is_there(args.device.unwrap_or_default())?;
         let fit = Fitted::load(&args.fit)?;
         let model = match &args.data {
             None => None,
             Some(path) => {
                 let data =
                     Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
-                Some(fit.model(&data, args.force)?)
+                Some(fit.model(&data, args.force)?.on_device(args.device)?)
             }
         };
         Ok(Self { format, fit, model })
@@ -163,6 +167,7 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
         (None, target) => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
     let sampled = args.with_likelihoods(format, sampled, &fit, model.as_ref())?;
+    args.say_of_device(model.as_ref());
     args.write_held(format, &fit, &sampled)
 }
 
@@ -212,6 +217,7 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
         let sampled = args.with_likelihoods(format, sampled, &fit, Some(&model))?;
         args.write_held(format, &fit, &sampled)?
     };
+    args.say_of_device(Some(&model));
     let made = draws.made();
     if matches!(law, Law::Tv { .. }) {
         eprintln!("{}", law.note(fit.file.is_certified()));
@@ -225,6 +231,14 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
 }
 
 impl SampleArgs {
+    /// What is to be known of the card, after the work.
+    fn say_of_device(&self, model: Option<&Model>) {
+        let Some(model) = model else { return };
+        let glm = model.target.glm();
+        let not_used = device::not_used(glm, self.device);
+        not_used.into_iter().chain(device::said(glm, self.device)).for_each(|said| eprintln!("{said}"));
+    }
+
     /// With the log likelihood of every row, for a store that has a place for them; refused if memory does not suffice.
     fn with_likelihoods(
         &self,

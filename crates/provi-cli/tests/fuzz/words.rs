@@ -80,6 +80,9 @@ const FORMULAS: &[&str] = &[
     "y ~ I(x > 0)",
 ];
 
+/// Cards that no machine has are refused; the first one may be there.
+const DEVICES: &[&str] = &["auto", "cpu", REST, "cuda:4294967295", "gpu", "cuda:", ""];
+
 const NUMBERS: &[&str] = &[
     "1",
     "0.5",
@@ -300,6 +303,7 @@ fn fit(words: &mut Words, chance: &mut Chance) -> f64 {
     );
     option(words, chance, 15, "--memory", SIZES);
     option(words, chance, 12, "--memory-budget", SIZES);
+    option(words, chance, 12, "--device", DEVICES);
     option(words, chance, 12, "--evaluations", COUNTS);
     option(words, chance, 15, "--starts", &["1", "2", REST, "0", "4294967296", "x"]);
     option(words, chance, 30, "--init", &["x.fit/fit.json", REST, "good.csv", "nowhere.json"]);
@@ -335,6 +339,7 @@ fn certify(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 6, "--table-accuracy", NUMBERS);
     option(words, chance, 1, "--audit-draws", &["2", "100", "4000", REST, "1", "0", "x"]);
     option(words, chance, 2, "--seed", COUNTS);
+    option(words, chance, 8, "--device", DEVICES);
     flag(words, chance, 3, "--force");
     flag(words, chance, 3, "--json");
 }
@@ -452,6 +457,7 @@ fn sample(words: &mut Words, chance: &mut Chance) {
     flag(words, chance, 4, "--psis");
     flag(words, chance, 3, "--exact");
     option(words, chance, 5, "--tv", NUMBERS);
+    option(words, chance, 8, "--device", DEVICES);
     // Few draws take long, and a fit whose draws do is seldom among these.
     option(words, chance, 4, "--time-limit", &["0.2", "1", REST, "0", "-1", "nan", "1e300", "x"]);
     flag(words, chance, 3, "--force");

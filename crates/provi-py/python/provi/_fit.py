@@ -232,6 +232,7 @@ class Fit(Plots):
         exact: Any = None,
         tv: Optional[float] = None,
         weighted: Any = None,
+        device: Optional[str] = None,
     ) -> np.ndarray:
         """Independent draws (n, d) in the coordinates of the fit; the fit's own seed if none is given.
 
@@ -242,6 +243,7 @@ class Fit(Plots):
         exact: draws of the posterior itself in place of q, by rejection: the model that was fitted or, of a formula, its data.
             Where a draw would take too many proposals they are refused with that number. Ctrl-C keeps those that there are.
         tv: where exact draws cost too much, allow draws whose law is proved to be within this total variation of the posterior.
+        device: where exact draws are judged, ``"auto"``, ``"cpu"`` or ``"cuda:0"``, as in :meth:`Model.fit`.
 
         >>> import numpy as np, provi
         >>> X = np.array([[1.0, 0.5], [1.0, -1.5], [1.0, 2.0], [1.0, 0.1], [1.0, -0.4]])
@@ -250,10 +252,16 @@ class Fit(Plots):
         >>> fit.sample(1000, exact=model).shape
         (1000, 2)
         """
-        return self._drawn(n, seed, exact, tv, weighted)[0]
+        return self._drawn(n, seed, exact, tv, weighted, device)[0]
 
     def _drawn(
-        self, n: int, seed: Optional[int], exact: Any, tv: Optional[float], weighted: Any = None
+        self,
+        n: int,
+        seed: Optional[int],
+        exact: Any,
+        tv: Optional[float],
+        weighted: Any = None,
+        device: Optional[str] = None,
     ) -> tuple[np.ndarray, str, Optional[float]]:
         """Draws, what they are draws of, and what is proved of its total variation from the posterior."""
         count, seed = _data.whole(n, "n"), _data.whole(seed, "seed")
@@ -267,7 +275,7 @@ class Fit(Plots):
             if self._record["integrated"]:
                 return self._core.sample(count, seed), "mixture", None
             return self._core.sample(count, seed), "gaussian", self.certificate.tv.bound
-        points, law, bound = self._exact(exact, count, seed, tv)
+        points, law, bound = self._exact(exact, count, seed, tv, device)
         if len(points) < count:
             warnings.warn(f"stopped: {len(points)} of {count} draws were made", stacklevel=3)
         return points, law, bound
@@ -282,12 +290,12 @@ class Fit(Plots):
         return pool[chosen]
 
     def _exact(
-        self, exact: Any, count: int, seed: Optional[int], tv: Optional[float]
+        self, exact: Any, count: int, seed: Optional[int], tv: Optional[float], device: Optional[str] = None
     ) -> tuple[np.ndarray, str, Optional[float]]:
         core = getattr(exact, "_core", None)
         if not isinstance(core, _provi.Model):
             raise TypeError("exact takes the model that was fitted, such as provi.logistic(X, y)")
-        return _provi.exact_of_model(self._core, core, count, seed, tv)
+        return _provi.exact_of_model(self._core, core, count, seed, tv, device)
 
     def draws(
         self,
@@ -297,9 +305,10 @@ class Fit(Plots):
         exact: Any = None,
         tv: Optional[float] = None,
         weighted: Any = None,
+        device: Optional[str] = None,
     ) -> dict[str, np.ndarray]:
         """Independent draws by the names of the variables, on the user's own scale: arrays (n, …); as in :meth:`sample`."""
-        return self._by_variable(self.sample(n, seed, exact=exact, tv=tv, weighted=weighted))
+        return self._by_variable(self.sample(n, seed, exact=exact, tv=tv, weighted=weighted, device=device))
 
     def nuts_start(self, chains: int = 4, seed: Optional[int] = None) -> NutsStart:
         """Starting points and a mass matrix for NUTS, in NumPyro, PyMC, nutpie or Stan.

@@ -102,9 +102,9 @@ class FormulaFit(Fit):
         return effects(self._core, variables, data, values, at, **options)
 
     def _exact(
-        self, exact: Any, count: int, seed: Optional[int], tv: Optional[float]
+        self, exact: Any, count: int, seed: Optional[int], tv: Optional[float], device: Optional[str] = None
     ) -> tuple[np.ndarray, str, Optional[float]]:
-        return _provi.exact_of_table(self._core, _columns.source(exact), count, seed, tv)
+        return _provi.exact_of_table(self._core, _columns.source(exact), count, seed, tv, device)
 
     def robust(
         self, data: Any, method: str = "sandwich", *, cluster: Optional[str] = None, refits: int = 200
@@ -157,6 +157,7 @@ def fit_formula(
     table_accuracy: Optional[float] = None,
     seed: Optional[int] = None,
     threads: Optional[int] = None,
+    device: Optional[str] = None,
     time_limit: Optional[float] = None,
     method: Optional[str] = None,
     progress: Progress = None,

@@ -55,6 +55,7 @@ class Model:
         table_accuracy: Optional[float] = None,
         seed: Optional[int] = None,
         threads: Optional[int] = None,
+        device: Optional[str] = None,
         time_limit: Optional[float] = None,
         method: Optional[str] = None,
         progress: Progress = None,
@@ -80,6 +81,8 @@ class Model:
         table_accuracy: make draws until every posterior mean and sd is proved within this part of its sd, such as 0.01.
         seed: the seed of the random draws; the same seed gives the same bits on any number of threads.
         threads: how many to use, instead of all.
+        device: where log densities of many draws are taken: ``"auto"``, the default, on a card if there is one and the table is large enough;
+            ``"cpu"``; or ``"cuda:0"``, which is refused if it cannot be used. Numbers are the same up to rounding, and the certificate counts it.
         time_limit: seconds after which the run stops and keeps the answer so far.
         method: how the answer is found, by its name in `docs/automatic.md` and `provi explain methods`.
         progress: a bar on standard error or in the notebook; by default if there is a terminal or notebook. Or a function
@@ -263,6 +266,7 @@ def certify(
     *,
     seed: Optional[int] = None,
     threads: Optional[int] = None,
+    device: Optional[str] = None,
     failure_probability: Optional[float] = None,
     audit_draws: Optional[int] = None,
 ) -> Fit:

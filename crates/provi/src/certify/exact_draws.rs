@@ -48,6 +48,8 @@ const BATCH: usize = 64;
 const MOST_WAVE: usize = 4096;
 /// and about so many multiply-adds.
 const WAVE_WORK: usize = 1 << 29;
+/// The same where a device takes the densities.
+const DEVICE_WAVE: usize = 1024;
 
 /// Draws of the posterior of a linear-predictor model.
 ///
@@ -213,7 +215,10 @@ impl<'m> ExactDraws<'m> {
         [proposals, rounding]: [f64; 2],
     ) -> Self {
         let point = model.rows.design.entries() + 16 * model.rows.len();
-        let wave = (WAVE_WORK / point.max(1)).clamp(BATCH, MOST_WAVE) / BATCH * BATCH;
+        let wave = match model.rows.goes_aside(DEVICE_WAVE) {
+            true => DEVICE_WAVE,
+            false => (WAVE_WORK / point.max(1)).clamp(BATCH, MOST_WAVE) / BATCH * BATCH,
+        };
         let draws = Draws::new(seed, Purpose::Propose);
         let ready = VecDeque::new();
         Self { model, map, envelope, draws, proposals, rounding, near: None, wave, next: 0, ready, made: 0 }
@@ -283,7 +288,13 @@ impl<'m> ExactDraws<'m> {
         let point = self.model.rows.design.entries() + 16 * self.model.rows.len() + d * d;
         let chunks = Chunks { len: batches.len(), size: 1, work: point.saturating_mul(self.wave) };
         let this = &*self;
-        let parts = chunked::map(chunks, |range| range.map(|b| this.judged(batches[b])).collect::<Vec<_>>());
+        let proposed = chunked::map(Chunks { work: self.wave * d * d, ..chunks }, |range| {
+            range.map(|b| this.made_from(batches[b])).collect::<Vec<_>>()
+        });
+        let mut proposed: Vec<Proposed> = proposed.into_iter().flatten().collect();
+        this.take_aside(&mut proposed);
+        let parts =
+            chunked::map(chunks, |range| range.map(|b| this.judged(&proposed[b])).collect::<Vec<_>>());
         if stop::trips() {
             return Ok(());
         }
@@ -297,8 +308,8 @@ impl<'m> ExactDraws<'m> {
         Ok(())
     }
 
-    /// What is accepted of some proposals of one piece, with their numbers.
-    fn judged(&self, batch: &[(usize, u64)]) -> Result<Vec<(u64, Vec<f64>)>> {
+    /// Some proposals of one piece.
+    fn made_from(&self, batch: &[(usize, u64)]) -> Proposed {
         let (d, piece) = (self.dim(), batch[0].0);
         let mut points = vec![0.0; batch.len() * d];
         let mut room = vec![0.0; 3 * d];
@@ -307,17 +318,62 @@ impl<'m> ExactDraws<'m> {
             .zip(batch)
             .map(|(z, &(_, k))| self.envelope.propose(&self.model, &self.draws, k, piece, z, &mut room))
             .collect();
-        let slab = self.envelope.slab(piece);
-        let found = self.model.rows.energies_in(slab, &points);
+        Proposed { piece, numbers: batch.iter().map(|&(_, k)| k).collect(), points, bounds, energies: None }
+    }
+
+    /// Lets a device take the energies of all proposals, if there is one. Those that will be rejected wherever their predictors lie are then
+    /// left out: what is left has to be looked at by the processor.
+    fn take_aside(&self, proposed: &mut [Proposed]) {
+        let d = self.dim();
+        if !self.model.rows.goes_aside(self.wave) {
+            return;
+        }
+        let all: Vec<f64> = proposed.iter().flat_map(|part| part.points.iter().copied()).collect();
+        let rows = &self.model.rows;
+        let Some(taken) = rows.energies_aside(self.model.linear.family, &all, false) else { return };
+        let mut energies = taken.energies.into_iter();
+        for part in proposed {
+            let own: Vec<f64> = energies.by_ref().take(part.numbers.len()).collect();
+            let kept: Vec<usize> = (0..own.len())
+                .filter(|&i| {
+                    let log_ratio = self.log_ratio(&part.points[i * d..][..d], own[i], part.bounds[i]);
+                    // At least one row is beyond an inner slab, if there is one, so that this is the most that is asked for. An excess is
+                    // an error, and a NaN is looked at by whoever judges.
+                    let accepted = uniforms(&self.draws, part.numbers[i])[3].ln() <= log_ratio;
+                    accepted || log_ratio.is_nan()
+                })
+                .collect();
+            part.points = kept.iter().flat_map(|i| part.points[i * d..][..d].iter().copied()).collect();
+            part.numbers = kept.iter().map(|&i| part.numbers[i]).collect();
+            part.bounds = kept.iter().map(|&i| part.bounds[i]).collect();
+            part.energies = Some(kept.iter().map(|&i| own[i]).collect());
+        }
+    }
+
+    /// log of density over envelope.
+    fn log_ratio(&self, z: &[f64], energy: f64, bound: f64) -> f64 {
+        let energy = energy + self.model.linear.prior.energy(z, &mut vec![0.0; z.len()]);
+        -energy - bound
+    }
+
+    /// What is accepted of some proposals of one piece, with their numbers.
+    fn judged(&self, part: &Proposed) -> Result<Vec<(u64, Vec<f64>)>> {
+        let d = self.dim();
+        if part.numbers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let slab = self.envelope.slab(part.piece);
+        let found = match &part.energies {
+            Some(energies) => self.model.rows.places_in(slab, &part.points, energies.clone()),
+            None => self.model.rows.energies_in(slab, &part.points),
+        };
         let mut out = Vec::new();
-        for (i, (&(_, k), z)) in batch.iter().zip(points.chunks_exact(d)).enumerate() {
+        for (i, (&k, z)) in part.numbers.iter().zip(part.points.chunks_exact(d)).enumerate() {
             let beyond = if slab.inner.is_some() { found.beyond[i] } else { 1.0 };
             if found.outside[i] > 0.0 || beyond < 1.0 {
                 continue;
             }
-            room[..d].fill(0.0);
-            let energy = found.energies[i] + self.model.linear.prior.energy(z, &mut room[..d]);
-            let log_ratio = -energy - bounds[i];
+            let log_ratio = self.log_ratio(z, found.energies[i], part.bounds[i]);
             // Twice the total variation bounds what rounding does to a logarithm; a little more for the far ends.
             if self.envelope.is_above() && log_ratio > 2.0 * MOST_ROUNDING {
                 return Err(Error::AboveEnvelope { excess: log_ratio, proposal: k });
@@ -328,4 +384,14 @@ impl<'m> ExactDraws<'m> {
         }
         Ok(out)
     }
+}
+
+/// Proposals of one piece.
+struct Proposed {
+    piece: usize,
+    numbers: Vec<u64>,
+    points: Vec<f64>,
+    bounds: Vec<f64>,
+    /// From a device.
+    energies: Option<Vec<f64>>,
 }

@@ -261,6 +261,21 @@ impl Design {
         self.for_each_in_row(n, |j, value| out[j] = value);
     }
 
+    /// Writes rows from `first` on into `out`, as many as it has room for; zeros where sparse rows have no entry.
+    pub(crate) fn write_rows(&self, first: usize, out: &mut [f64]) {
+        match &self.storage {
+            Storage::Dense(dense) => {
+                let last = first + out.len() / self.columns;
+                dense.with_rows(first..last, self.columns, |rows| out.copy_from_slice(rows));
+            }
+            Storage::Sparse(_) => {
+                for (k, row) in out.chunks_exact_mut(self.columns).enumerate() {
+                    self.write_row(first + k, row);
+                }
+            }
+        }
+    }
+
     /// Whether the rows are stored sparsely.
     pub fn is_sparse(&self) -> bool {
         matches!(self.storage, Storage::Sparse(_))

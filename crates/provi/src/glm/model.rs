@@ -11,6 +11,7 @@ use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
 use crate::base::stop;
 use crate::glm::design::Design;
+use crate::glm::device::{MOST_DRAWS, OnDevice, USUAL_DRAWS};
 use crate::glm::rows::{Rows, Time, Within, width};
 use crate::glm::sparse::{SparseForm, SparseModel};
 use crate::target::curvature::Curvature;
@@ -274,6 +275,22 @@ impl Glm {
         self.rows.design()
     }
 
+    /// The same model; a device takes the log densities of large blocks of draws. Statements stay proofs, for the rounding of its sums is
+    /// counted; numbers differ from those without it by no more than that.
+    pub fn with_device(self, device: OnDevice) -> Self {
+        Self { rows: self.rows.with_device(device), ..self }
+    }
+
+    /// The device, if there is one.
+    pub fn device(&self) -> Option<&OnDevice> {
+        self.rows.device()
+    }
+
+    /// Why no device can take these rows, if that is so.
+    pub fn refused_by_devices(&self) -> Option<&'static str> {
+        self.rows.refused_by_devices()
+    }
+
     /// Sets a lower bound of μ known in closed form, in case an eigensolver's error would hide it.
     pub(crate) fn with_known_convexity(self, convexity: f64) -> Self {
         Self { linear: self.linear.with_known_convexity(convexity), rows: self.rows }
@@ -299,8 +316,7 @@ impl Glm {
     ) -> Vec<Rounding> {
         let mut sums = vec![0.0; radii.len() * width(q.dim())];
         self.rows.add_rounding(self.linear.family, q, radii, within, &mut sums);
-        let (inside, chunks) = self.rows.energy_chain();
-        self.linear.conclude_rounding(q, radii, &sums, (inside + chunks) as f64)
+        self.linear.conclude_rounding(q, radii, &sums, self.rows.longest_chain() as f64)
     }
 
     /// Λ + θAᵀWA, and a bound of its rounding error over n rows: about θnε‖√W A‖_F².
@@ -316,9 +332,9 @@ impl Target for Glm {
         self.linear.dim()
     }
 
-    /// As many points as a pass over few columns processes side by side on a machine with wide vectors.
+    /// As many points as a pass over few columns processes side by side on a machine with wide vectors; many more for a device.
     fn batch(&self) -> usize {
-        16
+        if self.rows.goes_aside(USUAL_DRAWS) { MOST_DRAWS } else { 16 }
     }
 
     fn log_density(&self, z: &[f64], gradient: &mut [f64]) -> Result<f64> {

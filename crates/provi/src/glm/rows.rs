@@ -5,6 +5,7 @@
 //! every pass is written once: energies and their gradients in `energy`, curvature in `curvature` and on an
 //! ellipsoid in `local`, sums over q's predictors in `spread`, and expectations in `expectation`.
 
+mod aside;
 mod curvature;
 mod energy;
 mod layout;
@@ -81,6 +82,8 @@ pub struct Rows {
     given: Option<Box<recoded::Given>>,
     /// Computed on first use.
     known: OnceLock<Box<DataSummary>>,
+    /// A device that may have the rows.
+    aside: Option<aside::Aside>,
 }
 
 impl Rows {
@@ -93,9 +96,19 @@ impl Rows {
         let response = family.checked_response(response)?;
         let weights = vec![1.0; rows];
         let known = OnceLock::new();
-        let (trials, offsets, given) = (None, None, None);
-        let rows =
-            Self { family, design, response, weights, trials, unweighted: true, offsets, given, known };
+        let (trials, offsets, given, aside) = (None, None, None, None);
+        let rows = Self {
+            family,
+            design,
+            response,
+            weights,
+            trials,
+            unweighted: true,
+            offsets,
+            given,
+            known,
+            aside,
+        };
         Ok(rows.recoded())
     }
 
@@ -158,7 +171,7 @@ impl Rows {
             None => weights.to_vec(),
         };
         self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
-        self.known = OnceLock::new();
+        self.has_changed();
         Ok(self)
     }
 
@@ -171,7 +184,7 @@ impl Rows {
         }
         self.weights[row] = 0.0;
         self.unweighted = false;
-        self.known = OnceLock::new();
+        self.has_changed();
         self
     }
 
@@ -183,8 +196,14 @@ impl Rows {
             return Ok(self.recoded_with_offsets(offsets));
         }
         self.offsets = Some(offsets.to_vec());
-        self.known = OnceLock::new();
+        self.has_changed();
         Ok(self)
+    }
+
+    /// Forgets what was derived from the rows.
+    fn has_changed(&mut self) {
+        self.known = OnceLock::new();
+        self.aside = self.aside.as_ref().map(aside::Aside::renewed);
     }
 
     fn check_length(&self, what: &'static str, values: &[f64]) -> Result<()> {
@@ -218,7 +237,8 @@ impl Rows {
     /// The same rows in standard coordinates; a dense design is shared.
     pub(crate) fn in_standard(&self, map: &Standard) -> Self {
         let (shifts, factors) = map.columns();
-        Self { design: self.design.seen(&shifts, &factors), known: OnceLock::new(), ..self.clone() }
+        let aside = self.aside.as_ref().map(|aside| aside.in_standard(map));
+        Self { design: self.design.seen(&shifts, &factors), known: OnceLock::new(), aside, ..self.clone() }
     }
 
     /// Some of the rows, with another design.
@@ -234,6 +254,7 @@ impl Rows {
             offsets: self.offsets.as_deref().map(of),
             given: self.part_of_given(which),
             known: OnceLock::new(),
+            aside: None,
         }
     }
 
@@ -250,6 +271,7 @@ impl Rows {
         }
         self.response = family.checked_response(&self.response)?;
         self.family = family;
+        self.aside = self.aside.as_ref().map(aside::Aside::renewed);
         Ok(self)
     }
 

@@ -157,7 +157,7 @@ fn fit(
         let (begin, limit) = (Instant::now(), run.limit()?);
         let deadline = limit.and_then(|limit| begin.checked_add(limit));
         Signal::on(&shared.stop).at(deadline).cover(|| {
-            let analysis = Analysis::of(data, formula, model)?;
+            let analysis = Analysis::of(data, formula, model)?.on_device(run.device)?;
             watch.time_limit = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
             analysis.fit(run, &mut watch)
         })

@@ -16,7 +16,25 @@ impl Rows {
     /// Adds Σ_n w_n φ_n(a_nᵀz_k + o_n), without constants, to `energies[k]` and its gradient to the k-th row of `pulls`.
     ///
     /// Blocks of rows stay in cache between the predictors and the gradient, and chunks of blocks are spread over threads.
+    /// A device takes them, if there is one and enough to do.
     pub(crate) fn add_energies(
+        &self,
+        family: Family,
+        points: &[f64],
+        (energies, pulls): (&mut [f64], &mut [f64]),
+        scratch: &mut Scratch,
+    ) {
+        match self.energies_aside(family, points, true) {
+            Some(taken) => {
+                axpy(1.0, &taken.energies, energies);
+                axpy(1.0, &taken.gradients, pulls);
+            }
+            None => self.add_energies_here(family, points, (energies, pulls), scratch),
+        }
+    }
+
+    /// The same on this processor.
+    pub(super) fn add_energies_here(
         &self,
         family: Family,
         points: &[f64],

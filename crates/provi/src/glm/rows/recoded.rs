@@ -189,7 +189,7 @@ impl Rows {
             self.weights.clone_from(&given.weights);
         }
         self.unweighted = self.weights.iter().all(|w| w.to_bits() == 1f64.to_bits());
-        self.known = std::sync::OnceLock::new();
+        self.has_changed();
         self
     }
 

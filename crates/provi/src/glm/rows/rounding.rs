@@ -56,8 +56,10 @@ impl Family {
     /// φ(s + δ) − φ(s) is at most |δ|·sup|φ'|, and φ' moves by at most |δ|·sup φ''. The response k/n of a binomial
     /// row has itself a relative error of ε/2, which the allowance for the link covers: the bounds are about the
     /// model of the counts.
-    fn rounding(self, mean: f64, spread: f64, y: f64, off: f64) -> Share {
+    /// `least` is what the functions' relative error is taken to be at least.
+    fn rounding(self, mean: f64, spread: f64, y: f64, off: f64, least: f64) -> Share {
         let size = mean.abs() + spread;
+        let (link, probit_link) = (LINK.max(least), PROBIT_LINK.max(least));
         match self.form(y) {
             Form::Quadratic { precision: theta } => {
                 let gap = (mean - y).abs() + spread;
@@ -65,8 +67,8 @@ impl Family {
                 Share {
                     value,
                     slope,
-                    lost_value: slope * off + LINK * value,
-                    lost_slope: theta * off + LINK * slope,
+                    lost_value: slope * off + link * value,
+                    lost_slope: theta * off + link * slope,
                 }
             }
             Form::Logistic => {
@@ -74,8 +76,8 @@ impl Family {
                 Share {
                     value,
                     slope: 1.0,
-                    lost_value: off + LINK * (1.0 + value),
-                    lost_slope: 0.25 * off + LINK,
+                    lost_value: off + link * (1.0 + value),
+                    lost_slope: 0.25 * off + link,
                 }
             }
             Form::Probit => {
@@ -84,8 +86,8 @@ impl Family {
                 Share {
                     value,
                     slope,
-                    lost_value: slope * off + PROBIT_LINK * value,
-                    lost_slope: off + PROBIT_LINK * slope,
+                    lost_value: slope * off + probit_link * value,
+                    lost_slope: off + probit_link * slope,
                 }
             }
             Form::Cloglog(Cloglog { success: share, rate, line }) => {
@@ -101,8 +103,8 @@ impl Family {
                 Share {
                     value,
                     slope,
-                    lost_value: slope * off + PROBIT_LINK * (1.0 + value),
-                    lost_slope: slope * off + PROBIT_LINK * slope,
+                    lost_value: slope * off + probit_link * (1.0 + value),
+                    lost_slope: slope * off + probit_link * slope,
                 }
             }
             Form::Rate(form) => {
@@ -112,8 +114,8 @@ impl Family {
                 Share {
                     value,
                     slope,
-                    lost_value: slope * off + LINK * value,
-                    lost_slope: rate * off + LINK * slope,
+                    lost_value: slope * off + link * value,
+                    lost_slope: rate * off + link * slope,
                 }
             }
             Form::Ordered(halves) => {
@@ -154,6 +156,7 @@ impl Rows {
         let factor = self.design.factor(q.factor());
         let (centers, spreads): (Vec<f64>, _) = (q.mean().iter().map(|m| m.abs()).collect(), deviations(q));
         let unit = (d as f64 + 4.0) * f64::EPSILON;
+        let (least, spread_out) = (self.device_link(), radii.iter().any(|&radius| radius > 0.0));
         let mut chunks = self.design.chunks(radii.len() + d);
         chunks.size = chunks.size.next_multiple_of(BLOCK);
         chunked::reduce(
@@ -167,7 +170,10 @@ impl Rows {
                     let [means, deviations, squares, near, far] =
                         std::array::from_fn(|_| parts.next().unwrap_or_default());
                     self.predictors(rows.clone(), q.mean(), means);
-                    self.design.row_variances(rows.clone(), &factor, deviations);
+                    match spread_out {
+                        true => self.design.row_variances(rows.clone(), &factor, deviations),
+                        false => deviations.fill(0.0),
+                    }
                     self.design.row_sizes(rows.clone(), &centers, squares, near);
                     self.design.row_sizes(rows.clone(), &spreads, squares, far);
                     for (k, n) in rows.enumerate() {
@@ -180,7 +186,7 @@ impl Rows {
                             let (mean, spread) = within.map_or((means[k], spread), |within| {
                                 within.part(n, means[k], spread, 4.0 * off)
                             });
-                            let share = family.rounding(mean, spread, y, off);
+                            let share = family.rounding(mean, spread, y, off, least);
                             let (scalars, slopes) = sums.split_at_mut(2);
                             let (lost, sizes) = slopes.split_at_mut(d);
                             scalars[0] += w * share.lost_value;
@@ -221,8 +227,8 @@ mod tests {
         assert!(within.part(0, -8.0, 1.0, 0.0).1 <= 0.0);
         let (mean, spread) = within.part(0, 0.0, 9.0, 1e-12);
         let (all, cut) = (
-            Family::Poisson.rounding(0.0, 9.0, 2.0, 1e-15),
-            Family::Poisson.rounding(mean, spread, 2.0, 1e-15),
+            Family::Poisson.rounding(0.0, 9.0, 2.0, 1e-15, 0.0),
+            Family::Poisson.rounding(mean, spread, 2.0, 1e-15, 0.0),
         );
         assert!(cut.value >= 1.5f64.exp() && cut.value < 1e-2 * all.value, "{}", cut.value);
         assert!(cut.lost_value < 1e-2 * all.lost_value);

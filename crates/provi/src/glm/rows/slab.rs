@@ -24,7 +24,39 @@ pub(crate) struct Found {
     pub(crate) outside: Vec<f64>,
 }
 
+impl Slab<'_> {
+    /// Counts the predictors of row n at all points that are beyond its intervals.
+    fn count(&self, n: usize, row: &[f64], (beyond, outside): (&mut [f64], &mut [f64])) {
+        let (middle, outer) = (self.middle[n], self.outer[n]);
+        for (out, s) in outside.iter_mut().zip(row) {
+            *out += f64::from(u8::from((s - middle).abs() > outer));
+        }
+        if let Some(inner) = self.inner {
+            for (out, s) in beyond.iter_mut().zip(row) {
+                *out += f64::from(u8::from((s - middle).abs() > inner[n]));
+            }
+        }
+    }
+}
+
 impl Rows {
+    /// Where the predictors lie, for energies that are known. Cost: the products with A.
+    pub(crate) fn places_in(&self, slab: Slab<'_>, points: &[f64], energies: Vec<f64>) -> Found {
+        let count = energies.len();
+        let (mut beyond, mut outside) = (vec![0.0; count], vec![0.0; count]);
+        let block = self.design.rows_at_once(count);
+        let mut room = vec![0.0; block * count];
+        for first in (0..self.len()).step_by(block).take_while(|_| !stop::trips()) {
+            let rows = first..(first + block).min(self.len());
+            let predictors = &mut room[..rows.len() * count];
+            self.predictors(rows.clone(), points, predictors);
+            for (n, row) in rows.zip(predictors.chunks_exact(count)) {
+                slab.count(n, row, (&mut beyond, &mut outside));
+            }
+        }
+        Found { energies, beyond, outside }
+    }
+
     /// Adds up in the order of [`Rows::add_energies`], on this thread alone. Cost: one pass over A without the way back.
     pub(crate) fn energies_in(&self, slab: Slab<'_>, points: &[f64]) -> Found {
         let count = points.len() / self.design.columns();
@@ -46,15 +78,7 @@ impl Rows {
                     let predictors = &mut predictors[..rows.len() * count];
                     self.predictors(rows.clone(), points, predictors);
                     for (n, row) in rows.clone().zip(predictors.chunks_exact(count)) {
-                        let (middle, outer) = (slab.middle[n], slab.outer[n]);
-                        for (out, s) in found.outside.iter_mut().zip(row) {
-                            *out += f64::from(u8::from((s - middle).abs() > outer));
-                        }
-                        if let Some(inner) = slab.inner {
-                            for (out, s) in found.beyond.iter_mut().zip(row) {
-                                *out += f64::from(u8::from((s - middle).abs() > inner[n]));
-                            }
-                        }
+                        slab.count(n, row, (&mut found.beyond, &mut found.outside));
                     }
                     self.family.energies_and_slopes(
                         self.unweighted,

@@ -1,0 +1,222 @@
+//! Energies of rows that are on a device: when they are used, what is checked first, and what their rounding is.
+
+use super::Rows;
+use super::rounding::width;
+use crate::base::gaussian::{Gaussian, Triangular};
+use crate::base::matrix::{packed_index, packed_len};
+use crate::base::scratch::Scratch;
+use crate::glm::Family;
+use crate::glm::device::{DeviceFailure, DeviceFamily, DeviceRounding, DeviceRows, Held, OnDevice};
+use crate::target::standard::Standard;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Rows on a device, once they are needed; `None` if it cannot have them.
+type Place = Arc<OnceLock<Option<Box<dyn Held>>>>;
+
+/// A device, and where it has the rows.
+#[derive(Clone, Debug)]
+pub(super) struct Aside {
+    on: OnDevice,
+    place: Place,
+    /// The place of the same rows in standard coordinates, so that they are copied once.
+    standard: Arc<Mutex<Option<(Standard, Place)>>>,
+}
+
+impl Aside {
+    fn new(on: OnDevice) -> Self {
+        Self { on, place: Place::default(), standard: Arc::default() }
+    }
+
+    /// For rows that have changed.
+    pub(super) fn renewed(&self) -> Self {
+        Self::new(self.on.clone())
+    }
+
+    /// For the same rows in other coordinates.
+    pub(super) fn in_standard(&self, map: &Standard) -> Self {
+        let mut known = self.standard.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = match &*known {
+            Some((same, place)) if same == map => Arc::clone(place),
+            _ => {
+                let place = Place::default();
+                *known = Some((map.clone(), Arc::clone(&place)));
+                place
+            }
+        };
+        Self { place, ..Self::new(self.on.clone()) }
+    }
+}
+
+/// Energies, and gradients if they were wanted, from a device.
+pub(crate) struct Taken {
+    pub(crate) energies: Vec<f64>,
+    pub(crate) gradients: Vec<f64>,
+}
+
+impl Family {
+    /// φ as a device knows it. Times within intervals have a code of their own, which none knows.
+    fn on_device(self) -> Option<DeviceFamily> {
+        Some(match self {
+            Self::Gaussian { noise_sd } => DeviceFamily::Gaussian { precision: 1.0 / (noise_sd * noise_sd) },
+            Self::Bernoulli => DeviceFamily::Logistic,
+            Self::Binomial | Self::NegativeBinomial { .. } => DeviceFamily::Binomial,
+            Self::Probit => DeviceFamily::Probit,
+            Self::Cloglog => DeviceFamily::Cloglog,
+            Self::Weibull { coarse: true, .. } | Self::ExponentialTime { coarse: true, .. } => return None,
+            Self::Poisson | Self::Weibull { .. } | Self::ExponentialTime { .. } => DeviceFamily::Poisson,
+            Self::Gamma { .. } | Self::Exponential => DeviceFamily::Gamma { shape: self.gamma_shape()? },
+        })
+    }
+}
+
+impl Rows {
+    /// The same rows, which a device may have.
+    pub(crate) fn with_device(mut self, on: OnDevice) -> Self {
+        self.aside = Some(Aside::new(on));
+        self
+    }
+
+    /// The device, if there is one.
+    pub(crate) fn device(&self) -> Option<&OnDevice> {
+        self.aside.as_ref().map(|aside| &aside.on)
+    }
+
+    /// Why no device can have these rows, if that is so.
+    pub(crate) fn refused_by_devices(&self) -> Option<&'static str> {
+        if self.design.is_sparse() {
+            return Some("the design is stored sparsely");
+        }
+        self.family.on_device().is_none().then_some("some times lie in intervals")
+    }
+
+    /// What the device states about sums over these rows, if it may have them.
+    fn device_rounding(&self) -> Option<DeviceRounding> {
+        let (on, family) = (self.device()?, self.family.on_device()?);
+        (!self.design.is_sparse()).then(|| on.device().rounding(family, self.len(), self.design.columns()))
+    }
+
+    /// The longest chain of additions behind an energy or its slope there; 0 without a device.
+    pub(crate) fn device_chain(&self) -> usize {
+        self.device_rounding().map_or(0, |of| of.chain)
+    }
+
+    /// The error of its functions; 0 without a device.
+    pub(super) fn device_link(&self) -> f64 {
+        self.device_rounding().map_or(0.0, |of| of.function)
+    }
+
+    /// Whether a device takes a block of so many draws.
+    pub(crate) fn goes_aside(&self, draws: usize) -> bool {
+        self.refused_by_devices().is_none()
+            && self.device().is_some_and(|on| on.pays(self.len(), self.design.columns(), draws))
+    }
+
+    /// The energies of a block of draws from the device; `None` where the processor has to take them.
+    pub(crate) fn energies_aside(&self, family: Family, points: &[f64], gradients: bool) -> Option<Taken> {
+        let d = self.design.columns();
+        let count = points.len() / d;
+        if family != self.family || !self.goes_aside(count) {
+            return None;
+        }
+        let aside = self.aside.as_ref()?;
+        let held = aside.place.get_or_init(|| self.held(&aside.on, points)).as_deref()?;
+        let mut taken =
+            Taken { energies: vec![0.0; count], gradients: vec![0.0; if gradients { count * d } else { 0 }] };
+        let room = gradients.then_some(&mut taken.gradients[..]);
+        match held.energies(points, &mut taken.energies, room) {
+            Ok(()) => {
+                aside.on.took(count);
+                Some(taken)
+            }
+            Err(failure) => {
+                aside.on.failed(&failure);
+                None
+            }
+        }
+    }
+
+    /// Copies the rows to the device, and compares it with the processor at a few of the points.
+    fn held(&self, on: &OnDevice, points: &[f64]) -> Option<Box<dyn Held>> {
+        let rows = DeviceRows {
+            family: self.family.on_device()?,
+            response: &self.response,
+            weights: (!self.unweighted).then_some(&self.weights),
+            offsets: self.offsets.as_deref(),
+            design: &self.design,
+        };
+        let held = on.device().hold(&rows).and_then(|held| {
+            let d = self.design.columns();
+            let last = points.len() / d - 1;
+            let mut some = vec![0, last / 2, last];
+            some.dedup();
+            let few: Vec<f64> = some.iter().flat_map(|k| points[k * d..][..d].iter().copied()).collect();
+            let mut found = (vec![0.0; some.len()], vec![0.0; few.len()]);
+            held.energies(&few, &mut found.0, Some(&mut found.1))?;
+            let agrees = apart(|| self.agrees(on, &few, &found));
+            if agrees { Ok(held) } else { Err(DeviceFailure::Lost(String::new())) }
+        });
+        held.inspect_err(|failure| on.failed(failure)).ok()
+    }
+
+    /// Whether the device's energies and gradients are those of the processor, up to twice the bound of the rounding of either.
+    fn agrees(&self, on: &OnDevice, points: &[f64], (energies, gradients): &(Vec<f64>, Vec<f64>)) -> bool {
+        let d = self.design.columns();
+        let (mut own, mut slopes) = (vec![0.0; energies.len()], vec![0.0; gradients.len()]);
+        self.add_energies_here(self.family, points, (&mut own, &mut slopes), &mut Scratch::default());
+        for (k, z) in points.chunks_exact(d).enumerate() {
+            let bounds = self.rounding_at(z);
+            let pairs = std::iter::once((energies[k], own[k]))
+                .chain(gradients[k * d..][..d].iter().copied().zip(slopes[k * d..][..d].iter().copied()));
+            for (j, ((found, own), bound)) in pairs.zip(bounds).enumerate() {
+                let off = (found - own).abs();
+                // A NaN agrees with nothing.
+                let agrees = off <= 2.0 * bound;
+                if !agrees {
+                    let what = if j == 0 { "the log density" } else { "the gradient" };
+                    on.disagrees(what, off, 2.0 * bound);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Bounds of the rounding of the energy at a point and of each of its slopes, for the processor and the device alike.
+    fn rounding_at(&self, z: &[f64]) -> Vec<f64> {
+        let d = z.len();
+        let mut factor = vec![0.0; packed_len(d)];
+        (0..d).for_each(|i| factor[packed_index(i, i)] = 1.0);
+        let Ok(q) = Gaussian::<Triangular>::new(z, &factor) else { return vec![f64::NAN; 1 + d] };
+        let mut sums = vec![0.0; width(d)];
+        self.add_rounding(self.family, &q, &[0.0], None, &mut sums);
+        let unit = (self.longest_chain() as f64 + 4.0) * f64::EPSILON;
+        let (scalars, slopes) = sums.split_at(2);
+        let (lost, sizes) = slopes.split_at(d);
+        let of = |lost: f64, size: f64| (1.0 + 1e-9) * (lost + unit * size);
+        std::iter::once(of(scalars[0], scalars[1])).chain((0..d).map(|j| of(lost[j], sizes[j]))).collect()
+    }
+
+    /// The longest chain of additions behind an energy or its slope, whoever adds.
+    pub(crate) fn longest_chain(&self) -> usize {
+        let (inside, chunks) = self.energy_chain();
+        (inside + chunks).max(self.device_chain())
+    }
+}
+
+/// Runs `f` on threads of its own. Those of the caller may all wait for the result, and must not start on work that waits for it too.
+fn apart<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    #[cfg(feature = "parallel")]
+    {
+        let threads = rayon::current_num_threads();
+        let run = || match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+            Ok(pool) => pool.install(f),
+            Err(_) => crate::base::chunked::share(f),
+        };
+        std::thread::scope(|scope| match scope.spawn(run).join() {
+            Ok(found) => found,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    }
+    #[cfg(not(feature = "parallel"))]
+    f()
+}
