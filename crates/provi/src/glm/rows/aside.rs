@@ -54,7 +54,7 @@ pub(crate) struct Taken {
 }
 
 impl Family {
-    /// φ as a device knows it. Times within intervals have a code of their own, which none knows.
+    /// φ as a device knows it. Times within intervals and ordered categories have a code of their own, which none knows.
     fn on_device(self) -> Option<DeviceFamily> {
         Some(match self {
             Self::Gaussian { noise_sd } => DeviceFamily::Gaussian { precision: 1.0 / (noise_sd * noise_sd) },
@@ -62,7 +62,9 @@ impl Family {
             Self::Binomial | Self::NegativeBinomial { .. } => DeviceFamily::Binomial,
             Self::Probit => DeviceFamily::Probit,
             Self::Cloglog => DeviceFamily::Cloglog,
-            Self::Weibull { coarse: true, .. } | Self::ExponentialTime { coarse: true, .. } => return None,
+            Self::Weibull { coarse: true, .. }
+            | Self::ExponentialTime { coarse: true, .. }
+            | Self::Ordered { .. } => return None,
             Self::Poisson | Self::Weibull { .. } | Self::ExponentialTime { .. } => DeviceFamily::Poisson,
             Self::Gamma { .. } | Self::Exponential => DeviceFamily::Gamma { shape: self.gamma_shape()? },
         })
@@ -86,7 +88,12 @@ impl Rows {
         if self.design.is_sparse() {
             return Some("the design is stored sparsely");
         }
-        self.family.on_device().is_none().then_some("some times lie in intervals")
+        let why = if self.family.gaps().is_some() {
+            "its categories are ordered"
+        } else {
+            "some times lie in intervals"
+        };
+        self.family.on_device().is_none().then_some(why)
     }
 
     /// What the device states about sums over these rows, if it may have them.

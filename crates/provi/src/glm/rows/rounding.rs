@@ -122,7 +122,7 @@ impl Family {
                 let [value, slope, lost_value, lost_slope] = halves.sum(|shift, y| {
                     // The shift is rounded once more.
                     let off = off + f64::EPSILON * (size + shift.abs());
-                    let part = Self::Bernoulli.rounding(mean + shift, spread + off, y, off);
+                    let part = Self::Bernoulli.rounding(mean + shift, spread + off, y, off, least);
                     [part.value, part.slope, part.lost_value, part.lost_slope]
                 });
                 // Their sum is rounded too.
