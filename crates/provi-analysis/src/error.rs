@@ -1,5 +1,6 @@
 //! Errors of an analysis.
 
+mod bad_categories;
 mod bad_contrast;
 mod bad_effect;
 mod bad_fit;
@@ -12,6 +13,7 @@ use thiserror::Error;
 
 use crate::number::grouped;
 
+pub use bad_categories::BadCategories;
 pub use bad_contrast::BadContrast;
 pub use bad_effect::BadEffect;
 pub use bad_fit::BadFit;
@@ -64,39 +66,11 @@ pub enum Error {
     )]
     LooNeedsRows,
     /// A spread of the estimate needs each row's score.
-    #[error(
-        "a robust spread needs the rows in memory: leave out --memory and --distributed, and give one file"
-    )]
+    #[error("a robust spread needs the rows in memory: leave out --memory, and give one file")]
     RobustNeedsRows,
-    /// An ordered family for a response that is not one.
-    #[error(
-        "family ordered needs a response whose levels are in an order: write ordered({column}) for numbers, or ordered({column}, levels = c(..)) with the \
-         levels from the lowest to the highest"
-    )]
-    NoCategories {
-        /// The response.
-        column: String,
-    },
-    /// An ordered response for another family.
-    #[error("a response ordered(..) goes with family ordered, not with {family}")]
-    StrayCategories {
-        /// The family.
-        family: &'static str,
-    },
-    /// Gaps for a family that has none.
-    #[error("gaps go with family ordered, not with {family}")]
-    StrayGaps {
-        /// The family.
-        family: &'static str,
-    },
-    /// More or fewer gaps than there are levels between two others.
-    #[error("{found} gap(s) are given, and {levels} levels have {}: one for each level but the first and the last", .levels - 2)]
-    CountOfGaps {
-        /// How many are given.
-        found: usize,
-        /// How many levels there are.
-        levels: usize,
-    },
+    /// An ordered response or family without the other, or gaps that do not fit.
+    #[error(transparent)]
+    Categories(#[from] BadCategories),
     /// A column of clusters that is not there.
     #[error("{table} has no column `{column}` whose values could be clusters")]
     NoCluster {

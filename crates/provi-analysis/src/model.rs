@@ -35,7 +35,7 @@ use provi::sparse::AnyGaussian;
 use provi::target::{Family, Gaps, Prior};
 use provi_table::{CodedFactor, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe, Variable};
 
-use crate::error::{Error, Result};
+use crate::error::{BadCategories, Error, Result};
 use crate::options::{FactorName, MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
 use crate::record::prior_from::PriorFrom;
 use opened::{Facts, Head, Opened};
@@ -171,9 +171,10 @@ impl Model {
             lines,
         } = opened.facts()?;
         if let Some(earlier) = earlier {
-            let (formula, success) = (&formula, success.as_deref());
-            earlier.check(&prior_from::Own { options, formula, success, recipe: &recipe, family })?;
-            warnings.extend(earlier.about_groups(&recipe, family));
+            let (formula, success, categories) = (&formula, success.as_deref(), &categories[..]);
+            let recipe = &recipe;
+            earlier.check(&prior_from::Own { options, formula, success, categories, recipe, family })?;
+            warnings.extend(earlier.about_groups(recipe, family));
         }
         // The prior's scales may depend on the data: it replaces another prior once the data have been summarised.
         let target = opened.target(data, family, Prior::default())?;
@@ -405,16 +406,18 @@ fn with_gaps(family: Family, options: &ModelOptions, head: &Head<'_>) -> Result<
     let (ordered, levels) = (family.gaps().is_some(), head.categories.len());
     match (ordered, levels > 0) {
         (true, true) => {}
-        (true, false) => return Err(Error::NoCategories { column: head.response_name.to_owned() }),
-        (false, true) => return Err(Error::StrayCategories { family: family.name() }),
+        (true, false) => {
+            return Err(BadCategories::Missing { column: head.response_name.to_owned() }.into());
+        }
+        (false, true) => return Err(BadCategories::Stray { family: family.name() }.into()),
         (false, false) if options.gaps.is_empty() => return Ok(family),
-        (false, false) => return Err(Error::StrayGaps { family: family.name() }),
+        (false, false) => return Err(BadCategories::StrayGaps { family: family.name() }.into()),
     }
     let between = levels - 2;
     let widths = match options.gaps.len() {
         0 => vec![1.0; between],
         found if found == between => options.gaps.clone(),
-        found => return Err(Error::CountOfGaps { found, levels }),
+        found => return Err(BadCategories::CountOfGaps { found, levels }.into()),
     };
     Ok(Family::Ordered { gaps: Gaps::new(&widths)? })
 }

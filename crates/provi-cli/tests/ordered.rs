@@ -117,3 +117,54 @@ fn what_has_no_order_is_refused_with_the_way_out() {
         assert!(run.stderr.contains(said), "{words:?}: {}", run.stderr);
     }
 }
+
+/// Two levels are a binary response, however far away a row is: what is proved of both is the same.
+#[test]
+fn two_levels_are_a_binary_response_however_large_an_offset() {
+    let bench = Bench::new();
+    let rows: String = (0..40)
+        .map(|n| format!("{},{},{}\n", u8::from((n * 7) % 5 < 2), 0.1 * f64::from(n) - 2.0, 0))
+        .collect();
+    bench.write("far.csv", &format!("y,x,o\n{rows}1,0.5,2000000\n0,0.3,-3000000\n"));
+    let fit = |formula: &str| {
+        let words = ["fit", "far.csv", formula, "--prior", "normal(0, 2)", "--json", "--quiet"];
+        json(&bench.provi(&words).exits(0).stdout)
+    };
+    let (ordered, binary) = (fit("ordered(y) ~ x + offset(o)"), fit("y ~ x + offset(o)"));
+    assert!((number(&ordered["neg_elbo"]) - number(&binary["neg_elbo"])).abs() < 1e-9);
+    for fit in [&ordered, &binary] {
+        let evidence = &fit["certificate"]["evidence"];
+        let [low, high] = ["lower", "upper"].map(|key| number(&evidence[key]));
+        let elbo = -number(&fit["neg_elbo"]);
+        assert!(low <= high && elbo <= high && high - elbo < 0.1, "{elbo} {evidence}");
+    }
+}
+
+#[test]
+fn an_earlier_fit_with_other_levels_is_no_prior() {
+    let bench = Bench::new();
+    bench.write("pain.csv", PAIN);
+    bench.write("more.csv", &PAIN.replace("severe", "worse"));
+    let other = TEXT.replace("severe", "worse");
+    bench.provi(&["fit", "pain.csv", "ordered(grade) ~ dose", "--out", "first.fit", "--quiet"]).exits(0);
+    bench.write("few.csv", &PAIN.replace(",1\n", ",2\n"));
+    let words = ["fit", "few.csv", "ordered(grade) ~ dose", "--prior-from", "first.fit"];
+    let said = bench.provi(&words).exits(2).stderr;
+    assert!(said.contains("levels 1 < 2 < 5, this one has 2 < 5"), "{said}");
+    bench.provi(&["fit", "more.csv", &other, "--quiet"]).exits(0);
+    let again = ["fit", "pain.csv", "ordered(grade) ~ dose", "--prior-from", "first.fit", "--quiet"];
+    bench.provi(&again).exits(0);
+}
+
+/// `gap` alone is a column if the prior is normal, and a grouping may be called like a gap.
+#[test]
+fn a_column_called_gap_keeps_its_prior() {
+    let bench = Bench::new();
+    bench.write("pain.csv", &PAIN.replace("dose", "gap").replace("grade", "gap(mm)"));
+    let words = ["fit", "pain.csv", "`gap(mm)` ~ gap", "--family", "poisson", "--prior", "gap=normal(0, 1)"];
+    let said = bench.provi(&[&words[..], &["--quiet"]].concat()).exits(0).stdout;
+    assert!(said.contains("normal(0, 1) on gap"), "{said}");
+    let words = ["fit", "pain.csv", "gap ~ 1 + (1 | `gap(mm)`)", "--family", "gaussian", "--noise-sd", "1"];
+    let said = bench.provi(&[&words[..], &["--quiet"]].concat()).exits(0).stdout;
+    assert!(said.contains("sd(gap(mm):(Intercept))"), "{said}");
+}

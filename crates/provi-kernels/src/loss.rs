@@ -291,17 +291,20 @@ impl Loss for Cloglog {
 #[derive(Clone, Copy)]
 struct Ordered;
 
-/// So far away that a sigmoid is 0, and near enough that a predictor added to it is not lost.
-const NOWHERE: f64 = 1e6;
-
 impl Ordered {
-    /// φ(s) = log(1 + e^{s−above}) + log(1 + e^{below−s}); what is not there lies nowhere.
+    /// Values and slopes of the two halves log(1 + e^{s−h}) and log(1 + e^{−s−h}), of which the last category lacks the first and the first
+    /// category the second.
     #[inline(always)]
-    fn ends(y: f64) -> [f64; 2] {
-        let half = -0.5 * y;
-        let above = if y > 0.5 { NOWHERE } else { half };
-        let below = if y < 0.0 { -half } else { 0.0 };
-        [above, if y >= 0.0 && y < 0.5 { -NOWHERE } else { below }]
+    fn halves(y: f64, up: [f64; 3], down: [f64; 3]) -> [f64; 2] {
+        let [up, rise] = if y > 0.5 { [0.0; 2] } else { [up[0], up[1]] };
+        let [down, fall] = if (0.0..0.5).contains(&y) { [0.0; 2] } else { [down[0], down[1]] };
+        [up + down, rise - fall]
+    }
+
+    /// h.
+    #[inline(always)]
+    fn half(y: f64) -> f64 {
+        if y < 0.0 { -0.5 * y } else { 0.0 }
     }
 }
 
@@ -313,16 +316,15 @@ impl Loss for Ordered {
 
     #[inline(always)]
     fn at<S: Simd>(self, simd: S, s: f64, y: f64, w: f64, slot: &mut [f64; 2]) -> f64 {
-        let [above, below] = Self::ends(y);
-        let ([up, rise, _], [down, fall, _]) = (Softplus.at(simd, s - above), Softplus.at(simd, below - s));
-        slot[0] = simd.fma(w, up + down, slot[0]);
-        w * (rise - fall)
+        let half = Self::half(y);
+        let [value, slope] = Self::halves(y, Softplus.at(simd, s - half), Softplus.at(simd, -s - half));
+        slot[0] = simd.fma(w, value, slot[0]);
+        w * slope
     }
 
     fn plain(self, s: f64, y: f64) -> [f64; 2] {
-        let [above, below] = Self::ends(y);
-        let ([up, rise, _], [down, fall, _]) = (Softplus.plain(s - above), Softplus.plain(below - s));
-        [up + down, rise - fall]
+        let half = Self::half(y);
+        Self::halves(y, Softplus.plain(s - half), Softplus.plain(-s - half))
     }
 }
 

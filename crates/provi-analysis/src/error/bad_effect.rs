@@ -101,7 +101,8 @@ pub enum BadEffect {
     },
     /// An odds ratio of something other than probabilities.
     #[error(
-        "an odds ratio compares probabilities, and family {family} has none; compare by ratio or difference"
+        "an odds ratio compares the probabilities of a binary response, which family {family} has not; compare by ratio or difference (of an ordered response \
+         e^coefficient is the odds ratio at every cut)"
     )]
     OddsOfNoProbability {
         /// The family.

@@ -39,6 +39,16 @@ pub enum BadPrior {
         /// The response of the model.
         expected: String,
     },
+    /// Other levels of an ordered response.
+    #[error(
+        "its response has the levels {found}, this one has {expected}: the intercept and the cut points mean something else; fit both with the same levels"
+    )]
+    Levels {
+        /// Those of the fit.
+        found: String,
+        /// Those of this model.
+        expected: String,
+    },
     /// Another level counts as 1.
     #[error(
         "in it the level `{found}` of the response counts as 1, and here `{expected}`; say which one is the reference with --reference"

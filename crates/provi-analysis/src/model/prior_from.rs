@@ -32,6 +32,7 @@ pub(super) struct Own<'a> {
     pub(super) options: &'a ModelOptions,
     pub(super) formula: &'a str,
     pub(super) success: Option<&'a str>,
+    pub(super) categories: &'a [String],
     pub(super) recipe: &'a Recipe,
     pub(super) family: Family,
 }
@@ -103,6 +104,10 @@ impl Earlier {
         {
             let (found, expected) = (found.to_owned(), expected.to_owned());
             return Err(self.refused(BadPrior::Success { found, expected }));
+        }
+        if record.categories != own.categories {
+            let [found, expected] = [&record.categories[..], own.categories].map(|levels| levels.join(" < "));
+            return Err(self.refused(BadPrior::Levels { found, expected }));
         }
         let found = link(&record.family, record.time_unit.is_some());
         let expected = link(own.family.name(), own.family.time_unit().is_some());
@@ -337,6 +342,7 @@ fn link(family: &str, times: bool) -> String {
         "bernoulli" | "binomial" => "the logit of a probability".to_owned(),
         "exponential" | "weibull" if times => "a log hazard".to_owned(),
         "poisson" | "negbinomial" | "gamma" | "exponential" => "the log of a mean".to_owned(),
+        "ordered" => "the logit of the probability of a higher level".to_owned(),
         other => format!("that of {other}"),
     }
 }

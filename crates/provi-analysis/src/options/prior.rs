@@ -109,7 +109,7 @@ fn is_scale(pattern: &str) -> bool {
         let rest = pattern.strip_prefix(word);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('(') && rest.ends_with(')'))
     };
-    names("sd") || names("gap")
+    names("sd") || pattern.starts_with("gap(") && pattern.ends_with(')')
 }
 
 /// Whether a pattern, with `*` for anything, matches the whole name. `Intercept` also matches `(Intercept)`.
@@ -173,7 +173,7 @@ impl FromStr for PriorSpec {
             _ => {}
         }
         if let Some(law) = scale_law(name, &numbers, scale) {
-            if !scale && pattern.as_deref() != Some(SIGMA) {
+            if !scale && !matches!(pattern.as_deref(), Some(SIGMA | "gap")) {
                 return Err(format!(
                     "`{name}` is a prior of scales, which are `sigma`, `sd(GROUP)`, `sd(GROUP:COLUMN)` or `gap(LEVEL)`; {needed}"
                 ));

@@ -86,16 +86,19 @@ impl Scale {
 
     /// Its name in tables and among priors: `sigma`, `sd(clinic:(Intercept))` or `gap(medium)`.
     pub fn label(&self) -> String {
-        match () {
-            () if self.is_noise() => SIGMA.to_owned(),
-            () if self.is_gap() => self.name.clone(),
-            () => format!("sd({})", self.name),
+        if self.is_noise() {
+            SIGMA.to_owned()
+        } else if self.is_gap() {
+            self.name.clone()
+        } else {
+            format!("sd({})", self.name)
         }
     }
 
     /// Whether it is a gap between cut points.
     pub fn is_gap(&self) -> bool {
-        self.name.starts_with(GAP) && self.name.ends_with(')')
+        // The scale of a group has the name of its column behind that of its grouping.
+        self.name.starts_with(GAP) && self.name.ends_with(')') && !self.name.contains("):")
     }
 
     /// Whether it is a deviation between groups, or that of a smooth's curve.

@@ -216,6 +216,9 @@ fn integrated(glm: &Glm, how: &Integrating, truth: &Truth, draws: usize, seed: S
     Ok(Drawn { points, scales: Some((scales, own)), from: DrawnFrom::Mixture })
 }
 
+/// The family at values of the free scales, in the order of the library.
+type FamilyAt<'a> = dyn Fn(&[f64]) -> Family + Sync + 'a;
+
 /// The ranks of every quantity under a way to fit.
 pub(super) fn ranked(
     model: &Model,
@@ -247,7 +250,7 @@ pub(super) fn ranked(
         let value = |scale: &Scale| place(scale).map_or(scale.sd, |place| values[place]);
         family_with(family, scales, &value)
     };
-    let family_at: Option<&(dyn Fn(&[f64]) -> Family + Sync)> = integrating.map(|_| &family_at as _);
+    let family_at: Option<&FamilyAt<'_>> = integrating.map(|_| &family_at as _);
     let one = |number: u64| -> Result<(Vec<u32>, DrawnFrom)> {
         let truth = simulation.truth(number)?;
         let glm = simulation.replicated(&truth, number)?;
@@ -320,7 +323,7 @@ fn ranks(
     truth: &Truth,
     drawn: &Drawn,
     coefficients: usize,
-    family_at: Option<&(dyn Fn(&[f64]) -> Family + Sync)>,
+    family_at: Option<&FamilyAt<'_>>,
 ) -> Result<Vec<u32>> {
     let count = drawn.points.rows();
     let rank = |own: f64, draw: &dyn Fn(usize) -> f64| (0..count).filter(|&k| draw(k) < own).count() as u32;

@@ -13,11 +13,15 @@ pub fn describe_scale(scale: &Scale) -> String {
         let prior = scale.prior.as_deref().unwrap_or("no prior");
         return format!("{} ~ {prior}, integrated over", scale.label());
     }
-    let what = match () {
-        () if scale.is_noise() => format!("noise sd {}", plain(scale.sd)),
-        () if scale.is_gap() => format!("{} {}", scale.name, plain(scale.sd)),
-        () if scale.is_smooth() => format!("sd of the curve {} {}", scale.name, plain(scale.sd)),
-        () => format!("sd between groups {} {}", scale.name, plain(scale.sd)),
+    let value = plain(scale.sd);
+    let what = if scale.is_noise() {
+        format!("noise sd {value}")
+    } else if scale.is_gap() {
+        format!("{} {value}", scale.name)
+    } else if scale.is_smooth() {
+        format!("sd of the curve {} {value}", scale.name)
+    } else {
+        format!("sd between groups {} {value}", scale.name)
     };
     match (scale.origin, scale.vanishing) {
         (Origin::Given, _) => format!("{what}, as given"),

@@ -394,7 +394,7 @@ fn table_of(
     let tv = record.certificate.as_ref().map(|c| &c.tv);
     let condition = condition(&record.model).map_or(String::new(), |c| format!(", {c}"));
     let with = |confidence: f64| match confidence < 1.0 {
-        true => format!(", with probability {confidence}"),
+        true => format!(", with probability {}", (confidence * 1e9).floor() / 1e9),
         false => String::new(),
     };
     let certified = match (what, tv.and_then(|tv| Some((tv.bound()?, tv.confidence()?)))) {

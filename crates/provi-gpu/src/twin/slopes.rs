@@ -59,7 +59,7 @@ const ONE: Twice = Twice(1.0, 0.0);
 fn hazard(s: f64) -> Twice {
     let x = Twice(s, 0.0);
     let square = x.times(x);
-    let root = Twice(2.506_628_274_631_000_7, -1.832_857_980_459_202_9e-16);
+    let root = Twice(2.506_628_274_631_000_7, -1.832_857_980_459_202_8e-16);
     let density = Twice(-0.5 * square.0, -0.5 * square.1).exp().over(root);
     let (mut term, mut sum) = (x, x);
     for k in 1..200 {

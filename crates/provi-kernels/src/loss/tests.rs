@@ -68,6 +68,27 @@ fn a_point_does_not_see_its_neighbours() {
     });
 }
 
+/// A category that lacks a half does not get it back however large a predictor is.
+#[test]
+fn ordered_categories_far_away_lose_nothing_or_all() {
+    each_level(|| {
+        for (y, s, value, slope) in [
+            (1.0, 1e9, 0.0, 0.0),
+            (0.0, -1e9, 0.0, 0.0),
+            (1.0, -1e9, 1e9, -1.0),
+            (0.0, 1e9, 1e9, 1.0),
+            (-3.0, 1e9, 1e9 - 1.5, 1.0),
+            (-3.0, -1e9, 1e9 - 1.5, -1.0),
+        ] {
+            let out = run(super::ordered, &[y], &[1.0], &[s], 1);
+            assert!(
+                (out[0] - 0.25 - value).abs() < 1e-6 && (out[1] - slope).abs() < 1e-12,
+                "{y} {s}: {out:?}"
+            );
+        }
+    });
+}
+
 #[test]
 fn products_of_the_most_rows_do_not_overflow() {
     each_level(|| {

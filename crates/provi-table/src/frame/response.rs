@@ -78,8 +78,9 @@ impl Learner<'_> {
         let (table, column, span) = (self.facts.table().to_owned(), name.clone(), None);
         let refuse = |error: UnfitColumn| Err(self.point_at(Error::Column(error), name));
         let found = self.facts.levels(name).map_err(|error| self.point_at(error, name))?;
-        let is_number = |level: &String| level.parse::<f64>().is_ok();
-        if listed.is_empty() && found.len() > 1 && !found.iter().all(is_number) {
+        // Numbers, and false before true, have an order; text that looks like numbers is sorted as text.
+        let is_text = !matches!(self.facts.kind(name), Some(ColumnKind::Number | ColumnKind::Boolean));
+        if listed.is_empty() && is_text {
             return refuse(UnfitColumn::NoOrder { table, column, levels: found, span });
         }
         if let Some(level) = found.iter().find(|level| !listed.is_empty() && !listed.contains(level)) {

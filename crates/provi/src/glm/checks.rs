@@ -176,7 +176,7 @@ impl Checks {
                 Family::Gamma { noise_sd } => noise_sd * mean,
                 Family::Exponential => mean,
                 Family::NegativeBinomial { noise_sd } => (mean + (noise_sd * mean).powi(2)).sqrt(),
-                Family::Ordered { gaps } => category_deviation(gaps, mean_predictors[n]),
+                Family::Ordered { gaps } => Gaps::deviation(gaps.exceeding(mean_predictors[n])),
                 _ => mean.sqrt(),
             };
             match is_time {
@@ -204,7 +204,7 @@ impl Checks {
             statistics: if is_time {
                 kaplan_meier::statistics(&seen, &replicates)
             } else {
-                statistics(&seen, &replicates, whole, binary)
+                statistics(&seen, &replicates, family, (whole, binary))
             },
             pit,
         })
@@ -234,15 +234,6 @@ impl Checks {
         self.pit = Pit::new(randomised(chosen.iter().map(|&n| left_out[n]), seed), true);
         Ok(self)
     }
-}
-
-/// The standard deviation of the number of a category at a predictor. With P_k = P(y > k), E y² = 1 + Σ_k (2k + 1)P_k.
-fn category_deviation(gaps: Gaps, s: f64) -> f64 {
-    let (mean, square) = gaps
-        .exceeding(s)
-        .enumerate()
-        .fold((1.0, 1.0), |(mean, square), (k, p)| (mean + p, square + (2 * k + 3) as f64 * p));
-    (square - mean * mean).max(f64::MIN_POSITIVE).sqrt()
 }
 
 /// Values between P(new < y) and P(new ≤ y), by uniforms that depend on the seed.
@@ -351,21 +342,28 @@ fn wilson(successes: f64, trials: f64) -> (f64, f64) {
 /// A function that summarises responses as one number.
 type Summary<'a> = &'a dyn Fn(&[f64]) -> f64;
 
-/// Mean, standard deviation, largest value and, for counts, the share of zeros.
-fn statistics(seen: &[f64], replicates: &[&[f64]], whole: bool, binary: bool) -> Vec<Statistic> {
+/// Mean, standard deviation, largest value; for counts the share of zeros, for ordered categories that of the lowest.
+fn statistics(
+    seen: &[f64],
+    replicates: &[&[f64]],
+    family: Family,
+    (whole, binary): (bool, bool),
+) -> Vec<Statistic> {
     let mean = |y: &[f64]| y.iter().sum::<f64>() / y.len() as f64;
     let sd = |y: &[f64]| {
         let center = mean(y);
         (y.iter().map(|x| (x - center).powi(2)).sum::<f64>() / y.len() as f64).sqrt()
     };
     let largest = |y: &[f64]| y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let zeros = |y: &[f64]| y.iter().filter(|x| x.abs() < 0.5).count() as f64 / y.len() as f64;
+    let (lowest, name) =
+        if family.gaps().is_some() { (1.0, "share of the lowest level") } else { (0.0, "share of zeros") };
+    let share = |y: &[f64]| y.iter().filter(|x| (*x - lowest).abs() < 0.5).count() as f64 / y.len() as f64;
     let mut all: Vec<(&str, Summary<'_>)> = vec![("mean", &mean)];
     if !binary {
         all.extend([("standard deviation", &sd as Summary<'_>), ("largest", &largest)]);
     }
     if whole && !binary {
-        all.push(("share of zeros", &zeros));
+        all.push((name, &share));
     }
     all.into_iter().map(|(name, f)| statistic(name, seen, replicates, f)).collect()
 }

@@ -260,7 +260,7 @@ fn lost(
         rows.design.row_sizes(range.clone(), &sizes, squares, reaches);
         for (n, reach) in range.zip(reaches.iter()) {
             let (m, t, w) = (quadratics[n], (predictors[n] - frame.middles[n]).abs(), rows.weights[n]);
-            let offset = rows.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+            let offset = rows.offset_size(n);
             let off = (d + 8.0) * f64::EPSILON * (reach + offset + frame.middles[n].abs());
             let pull = m.slope.abs() + m.bend * (t + off);
             value += w * (unit * (m.value.abs() + t * pull) + off * pull);

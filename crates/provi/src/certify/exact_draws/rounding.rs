@@ -82,7 +82,7 @@ fn near_bound(frame: &Frame<'_>, layer: &Layer, radius: f64, bound: &[f64]) -> f
         let (squares, sizes) = (&mut squares[..range.len()], &mut sizes[..range.len()]);
         rows.design.row_sizes(range.clone(), &scales, squares, sizes);
         for (n, size) in range.zip(sizes.iter()).filter(|(n, _)| bound[*n].is_finite()) {
-            let offset = rows.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+            let offset = rows.offset_size(n);
             let off = 4.0 * unit * (size + offset + frame.middles[n].abs());
             for sign in [1.0, -1.0] {
                 sum += 2.0 * off * normal_density(layer.cut(n, sign, bound[n])) / layer.spreads[n];

@@ -130,6 +130,20 @@ impl Gaps {
     }
 }
 
+impl Gaps {
+    /// The standard deviation of the number of a category, from P_k = P(y > k) for k from 1 to K − 1:
+    /// ```text
+    /// E y = 1 + Σ_k P_k,   E y² = 1 + Σ_k (2k + 1)P_k
+    /// ```
+    pub(crate) fn deviation(above: impl Iterator<Item = f64>) -> f64 {
+        let add =
+            |[mean, square]: [f64; 2], (k, p): (usize, f64)| [mean + p, square + (2 * k + 3) as f64 * p];
+        let [mean, square] = above.enumerate().fold([1.0, 1.0], add);
+        // Rounding may leave nothing where one category is almost certain.
+        (square - mean * mean).max(f64::MIN_POSITIVE).sqrt()
+    }
+}
+
 impl From<Gaps> for Vec<f64> {
     fn from(gaps: Gaps) -> Self {
         gaps.widths().to_vec()

@@ -14,9 +14,9 @@ use super::{Prediction, Rows, predict};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Probability;
 use crate::base::special;
-use crate::glm::Family;
 use crate::glm::expectation::mean_of;
 use crate::glm::sparse::NormalLaw;
+use crate::glm::{Family, Gaps};
 
 /// The distribution of a new response of one row under q.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,19 +104,18 @@ pub fn observations_mixture(
     let at = |n: usize| {
         let laws: Vec<(f64, Family, &Prediction)> =
             parts.iter().map(|(share, family, part)| (*share, *family, &part[n])).collect();
-        match () {
-            () if all(&is_count) => counts(&laws, tail),
-            () if all(&is_ordered) => ordered(&laws, tail),
-            () => positive(&laws, tail),
+        if all(&is_count) {
+            counts(&laws, tail)
+        } else if all(&is_ordered) {
+            ordered(&laws, tail)
+        } else {
+            positive(&laws, tail)
         }
     };
     Ok(Some((0..rows).map(at).collect()))
 }
 
-/// An ordered category, or a mixture of some: shares, families and predictions. With P_k = P(y > k),
-/// ```text
-/// E y = 1 + Σ_k P_k,   E y² = 1 + Σ_k (2k + 1)P_k
-/// ```
+/// An ordered category, or a mixture of some: shares, families and predictions.
 fn ordered(parts: &[(f64, Family, &Prediction)], tail: f64) -> Observation {
     let most = parts.first().and_then(|(_, family, _)| family.gaps()).map_or(1, |gaps| gaps.categories());
     // P(y > k), k = 0, 1, …, K.
@@ -127,13 +126,9 @@ fn ordered(parts: &[(f64, Family, &Prediction)], tail: f64) -> Observation {
             above[k + 1] += share * mean_of(special::sigmoid, at.predictor - cut, at.predictor_sd);
         }
     }
-    let [mean, square] = above[1..]
-        .iter()
-        .enumerate()
-        .fold([1.0, 1.0], |[mean, square], (k, p)| [mean + p, square + (2 * k + 3) as f64 * p]);
     // The smallest category whose cumulative probability reaches the level.
     let least = |level: f64| (1..most).find(|&k| 1.0 - above[k] >= level).unwrap_or(most) as f64;
-    let sd = (square - mean * mean).max(0.0).sqrt();
+    let sd = Gaps::deviation(above[1..most].iter().copied());
     Observation { sd, low: least(tail), high: least(1.0 - tail) }
 }
 

@@ -42,7 +42,7 @@ impl Rows {
             for (j, &radius) in radii.iter().enumerate() {
                 for (k, n) in range.clone().enumerate() {
                     // The interval is widened by bounds of the rounding of its middle and of its width.
-                    let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+                    let offset = self.offset_size(n);
                     let off = (unit * (near[k] + radius * far[k] + offset)).max(1e-13 * means[k].abs());
                     let reach = radius * deviations[k] * (1.0 + 1e-12) + off;
                     let theta = family.second_range(means[k] - reach, means[k] + reach, self.response[n]);

@@ -278,6 +278,20 @@ impl Rows {
         }
     }
 
+    /// The size of the numbers whose sum is the offset of row n: that of the one that was given and of what the coding adds, which may cancel.
+    /// The cut points of ordered categories are sums of up to nine gaps, and half a gap is added and subtracted once more: three times as many units
+    /// cover what that rounds.
+    pub(crate) fn offset_size(&self, n: usize) -> f64 {
+        let Some(offset) = self.offsets.as_ref().map(|offsets| offsets[n]) else { return 0.0 };
+        let Some(given) = &self.given else { return offset.abs() };
+        let own = given.offsets.as_ref().map_or(0.0, |offsets| offsets[n]);
+        let size = own.abs() + (offset - own).abs();
+        match self.family.gaps() {
+            Some(_) => 3.0 * (size + (-0.5 * self.response[n]).max(0.0)),
+            None => size,
+        }
+    }
+
     /// Whether some rows have a lever that is not zero.
     pub(crate) fn has_levers(&self) -> bool {
         self.family.hazard_shape().is_some() || self.family.gaps().is_some()

@@ -177,7 +177,7 @@ impl Rows {
                     self.design.row_sizes(rows.clone(), &centers, squares, near);
                     self.design.row_sizes(rows.clone(), &spreads, squares, far);
                     for (k, n) in rows.enumerate() {
-                        let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+                        let offset = self.offset_size(n);
                         let (w, y) = (self.weights[n], self.response[n]);
                         for (radius, sums) in radii.iter().zip(partial.chunks_exact_mut(width(d))) {
                             let off = unit * (near[k] + radius * far[k] + offset);

@@ -51,7 +51,7 @@ impl Rows {
                     self.design.row_sizes(rows.clone(), &scales, squares, sizes);
                     for (k, n) in rows.enumerate() {
                         let (weight, response) = (self.weights[n], self.response[n]);
-                        let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+                        let offset = self.offset_size(n);
                         let off = unit * (sizes[k] + offset);
                         let (mean, variance, lever) = (means[k], variances[k], self.lever(n));
                         let row = Row { weight, response, mean, variance, off, lever };

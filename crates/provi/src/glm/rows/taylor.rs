@@ -158,7 +158,7 @@ impl Rows {
                         row.iter_mut().zip(&a[..i]).for_each(|(to, x)| *to = twice * x);
                         row[i] = a[i] * a[i];
                     }
-                    let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[n].abs());
+                    let offset = self.offset_size(n);
                     let error = unit * far[k];
                     seen.push(Seen {
                         mean: means[k],

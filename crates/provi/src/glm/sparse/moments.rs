@@ -212,7 +212,8 @@ impl SparseModel {
             gram::forms(&covariance, k, entries, &mut deviations[done..]);
             for (local, n) in rows.enumerate() {
                 let offset = held.offsets.get(n).copied().unwrap_or(0.0);
-                let (mut mean, mut size, mut reach, mut square) = (offset, offset.abs(), 0.0, 0.0);
+                let size = held.sizes.get(n).copied().unwrap_or(0.0);
+                let (mut mean, mut size, mut reach, mut square) = (offset, size, 0.0, 0.0);
                 for (x, [m, deviation, inverse]) in entries[local * k..(local + 1) * k].iter().zip(&scales) {
                     let part = x * m;
                     mean += part;
@@ -500,7 +501,7 @@ impl SparseModel {
 fn curvature_error(family: Family, off_mean: f64, off_variance: f64, absolute: f64) -> (f64, f64) {
     match family.form(1.0) {
         Form::Quadratic { .. } => (4.0 * f64::EPSILON, 0.0),
-        // A half gap is added to the predictor, and rounded; the offset is as large.
+        // A half gap is added to the predictor, and rounded; the size behind the offset counts it.
         Form::Ordered(_) => curvature_error(Family::Bernoulli, 2.0 * off_mean, off_variance, absolute),
         Form::Logistic | Form::Rate(_) => {
             ((off_mean + 0.5 * off_variance).exp_m1() * (1.0 + 1e-9) + 4.0 * f64::EPSILON, 0.0)

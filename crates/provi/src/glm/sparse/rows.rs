@@ -24,6 +24,8 @@ pub(super) struct SortedRows {
     pub(super) response: Vec<f64>,
     pub(super) weights: Vec<f64>,
     pub(super) offsets: Vec<f64>,
+    /// The sizes behind the offsets ([`Rows::offset_size`]).
+    pub(super) sizes: Vec<f64>,
     /// The parts of the offsets that the noise determines; empty if there are none.
     pub(super) levers: Vec<Lever>,
     /// Sets processed together.
@@ -130,6 +132,7 @@ impl Sets {
             response: vec![0.0; total],
             weights: vec![0.0; total],
             offsets: vec![0.0; if rows.offsets.is_some() { total } else { 0 }],
+            sizes: vec![0.0; if rows.offsets.is_some() { total } else { 0 }],
             levers: vec![Lever::default(); if rows.has_levers() { total } else { 0 }],
             columns,
             starts: self.starts,
@@ -149,6 +152,7 @@ impl Sets {
             out.weights[at] = rows.weights[n];
             if let Some(offsets) = &rows.offsets {
                 out.offsets[at] = offsets[n];
+                out.sizes[at] = rows.offset_size(n);
             }
             if let Some(lever) = out.levers.get_mut(at) {
                 *lever = rows.lever(n);
