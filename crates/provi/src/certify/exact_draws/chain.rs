@@ -10,13 +10,13 @@ use crate::base::stop;
 const WIDTHS: [f64; 15] = [1.25, 1.6, 2.0, 2.4, 2.8, 3.2, 3.6, 4.0, 4.5, 5.0, 5.6, 6.5, 8.0, 10.0, 13.0];
 /// What a row beyond its slab is taken to cost, in masses of q, for the slabs that are tried.
 const PRICES: [f64; 9] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 512.0, 8192.0];
-/// What the last of those slabs grows by, and how often at most.
-const GROWTH: f64 = 1.35;
-const MOST_GROWN: usize = 24;
+/// What the last of those slabs grows by, first and later, and how often at most: many rows leave little between slabs of a row's own deviation
+/// and those beyond which the prior has no mass, and far out the steps may be long.
+const GROWTH: [f64; 2] = [1.35, 2.0];
+const SLOWLY_GROWN: usize = 24;
+const MOST_GROWN: usize = 40;
 /// The share of the mass that is not worth another slab.
 const NEGLIGIBLE: f64 = 1e-10;
-/// log of a mass of which a part that underflows is not missed: e^{600}·10^{−308} = 10^{−47}.
-const UNDERFLOWS: f64 = 600.0;
 /// Rows on which slabs are compared.
 const COMPARED: usize = 2000;
 
@@ -32,16 +32,15 @@ pub(super) fn cheapest(frame: &Frame<'_>) -> Result<Option<Vec<Layer>>> {
                 all.extend(Layer::new(frame, reach)?);
             }
         }
-        for _ in 0..MOST_GROWN {
+        for k in 0..MOST_GROWN {
             stop::check()?;
             let Some(last) = all.last() else { break };
             let inner = all.iter().map(|layer| layer.log_mass).fold(f64::INFINITY, f64::min);
-            if whole.log_mass - inner < 700.0
-                && beyond(frame, last, &whole) * (whole.log_mass - inner).exp() < NEGLIGIBLE
-            {
+            if log_beyond(frame, last, &whole) + whole.log_mass - inner < NEGLIGIBLE.ln() {
                 break;
             }
-            let reach = last.reach.iter().map(|t| t * GROWTH).collect();
+            let growth = GROWTH[usize::from(k >= SLOWLY_GROWN)];
+            let reach = last.reach.iter().map(|t| t * growth).collect();
             match Layer::new(frame, reach)? {
                 Some(layer) => all.push(layer),
                 None => break,
@@ -91,32 +90,24 @@ fn priced(frame: &Frame<'_>) -> Vec<Vec<f64>> {
     (0..PRICES.len()).map(|k| widths.iter().map(|of_row| of_row[k]).collect()).collect()
 }
 
-/// Σ_n P(|t_n| > reach of `inner`) under `outer`, from some of the rows where there are many.
-fn beyond(frame: &Frame<'_>, inner: &Layer, outer: &Layer) -> f64 {
+/// log Σ_n P(|t_n| > reach of `inner`) under `outer`, from some of the rows where there are many.
+fn log_beyond(frame: &Frame<'_>, inner: &Layer, outer: &Layer) -> f64 {
     let step = frame.len().div_ceil(COMPARED);
-    let of_row = |n: usize| {
-        let reach = inner.reach[n];
-        outer.tail(n, 1.0, reach) + outer.tail(n, -1.0, reach)
-    };
-    step as f64 * (0..frame.len()).step_by(step).map(of_row).sum::<f64>()
+    outer.log_tails(&inner.reach, step) + (step as f64).ln()
 }
 
 /// The path from some slab to the whole space with the least mass in all: that of the first one's Gaussian, and for each next one
 /// that of its half-spaces beyond the one before.
 fn shortest(frame: &Frame<'_>, all: &[Layer]) -> Vec<usize> {
     let least = all.iter().map(|layer| layer.log_mass).fold(f64::INFINITY, f64::min);
-    // The mass of a layer, or of a part of it; a part that underflows is nothing where the mass is far from overflowing.
-    let mass = |j: usize, part: f64| match all[j].log_mass - least {
-        log if part > 0.0 => (log + part.ln()).exp(),
-        log if log < UNDERFLOWS => 0.0,
-        _ => f64::INFINITY,
-    };
+    // The mass of a layer, or of a part of it.
+    let mass = |j: usize, log_part: f64| (all[j].log_mass - least + log_part).exp();
     let mut best: Vec<(f64, Option<usize>)> = Vec::with_capacity(all.len());
     for j in 0..all.len() {
-        let mut here = (mass(j, 1.0), None);
+        let mut here = (mass(j, 0.0), None);
         for i in 0..j {
             // Slabs before it cost less than the mass that they save, or are not used.
-            let sum = best[i].0 + mass(j, beyond(frame, &all[i], &all[j]));
+            let sum = best[i].0 + mass(j, log_beyond(frame, &all[i], &all[j]));
             if sum < here.0 {
                 here = (sum, Some(i));
             }

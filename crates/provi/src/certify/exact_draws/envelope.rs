@@ -69,6 +69,9 @@ pub(super) struct Slabs {
     log_mass: f64,
 }
 
+/// log of the share of the mass that nothing can miss, 10^{−47}.
+const MISSED: f64 = -108.0;
+
 impl Slabs {
     pub(super) fn new(layers: Vec<Layer>, middles: Vec<f64>) -> Self {
         let mut tables = vec![Vec::new()];
@@ -87,6 +90,12 @@ impl Slabs {
             tables.push(table);
         }
         let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // Half-spaces whose probabilities underflow are never proposed; with a mass that would be missed the slabs are of no use.
+        let is_missed = |(pair, weight): (&[Layer], &f64)| {
+            *weight == f64::NEG_INFINITY
+                && pair[1].log_mass + pair[1].log_tails(&pair[0].reach, 1) > top + MISSED
+        };
+        let missed = layers.windows(2).zip(&weights[1..]).any(is_missed);
         let parts: Vec<f64> = weights.iter().map(|w| (w - top).exp()).collect();
         let whole: f64 = parts.iter().sum();
         let mut sum = 0.0;
@@ -97,7 +106,8 @@ impl Slabs {
                 sum
             })
             .collect();
-        Self { layers, middles, tables, ends, weights, log_mass: top + whole.ln() }
+        let log_mass = if missed { f64::INFINITY } else { top + whole.ln() };
+        Self { layers, middles, tables, ends, weights, log_mass }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{congruence, inverse_factor, norm, safe_congruence};
 use crate::base::matrix::{Matrix, packed_index, packed_len, unpack_lower};
-use crate::base::special::normal_cdf;
+use crate::base::special::{log_normal_cdf, normal_cdf};
 use crate::glm::Glm;
 use crate::glm::design::BLOCK;
 use crate::target::Target;
@@ -190,6 +190,18 @@ impl Layer {
             return 0.0;
         }
         normal_cdf(-self.cut(n, sign, reach))
+    }
+
+    /// log of the sum of both tails over every `step`-th row. Where they underflow, that of the largest of them for all: an upper bound.
+    pub(super) fn log_tails(&self, reach: &[f64], step: usize) -> f64 {
+        let each = || (0..reach.len()).step_by(step).filter(|&n| reach[n].is_finite());
+        let both = |n: usize| [1.0, -1.0].map(|sign| -self.cut(n, sign, reach[n]));
+        let sum: f64 = each().flat_map(both).map(normal_cdf).sum();
+        if sum > 0.0 {
+            return sum.ln();
+        }
+        let largest = each().flat_map(both).fold(f64::NEG_INFINITY, f64::max);
+        log_normal_cdf(largest) + (2.0 * reach.len() as f64).ln()
     }
 
     /// The same bound in deviations.

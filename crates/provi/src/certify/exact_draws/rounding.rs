@@ -40,13 +40,16 @@ pub(super) fn distance(frame: &Frame<'_>, slabs: &Slabs, scale: f64) -> f64 {
             sum += (2.0 * log_error(layer, radius, known)).min(1.0) * before;
             before = mass(radius);
         }
-        // Half-spaces whose probabilities underflow are never drawn.
-        let underflow = 2.0 * frame.len() as f64 * f64::MIN_POSITIVE * (layer.log_mass + scale).exp();
-        sum += before + mass(radii[NEAR]) + if j > 0 { underflow } else { 0.0 };
+        sum += before + mass(radii[NEAR]);
         let inner = j.checked_sub(1).map(|before| &slabs.layers[before].reach);
+        if let Some(reach) = inner {
+            // Half-spaces whose probabilities underflow are never drawn.
+            let each = (2.0 * frame.len() as f64).ln() + f64::MIN_POSITIVE.ln();
+            sum += (each.min(layer.log_tails(reach, 1)) + layer.log_mass + scale).exp();
+        }
         let bounds = [Some(&layer.reach), inner];
         for bound in bounds.into_iter().flatten() {
-            sum += near_bound(frame, layer, radii[NEAR], bound) * (layer.log_mass + scale).exp();
+            sum += (log_near_bound(frame, layer, radii[NEAR], bound) + layer.log_mass + scale).exp();
         }
     }
     sum
@@ -68,15 +71,15 @@ fn log_error(layer: &Layer, radius: f64, known: &Rounding) -> f64 {
     if error.is_nan() { f64::INFINITY } else { error }
 }
 
-/// β of one layer and one slab, in masses of the layer: a predictor is off by at most `off` on {‖e‖ ≤ radius}, and the density of t_n is
+/// log β of one layer and one slab, in masses of the layer; where the densities underflow, an upper bound: a predictor is off by at most `off` on {‖e‖ ≤ radius}, and the density of t_n is
 /// at most that of the layer's Gaussian.
-fn near_bound(frame: &Frame<'_>, layer: &Layer, radius: f64, bound: &[f64]) -> f64 {
+fn log_near_bound(frame: &Frame<'_>, layer: &Layer, radius: f64, bound: &[f64]) -> f64 {
     let (rows, q) = (&frame.model.rows, &layer.gaussian);
     let spreads = deviations(q);
     let scales: Vec<f64> = q.mean().iter().zip(&spreads).map(|(m, sd)| m.abs() + radius * sd).collect();
     let unit = (q.dim() as f64 + 8.0) * f64::EPSILON;
     let (mut squares, mut sizes) = ([0.0; BLOCK], [0.0; BLOCK]);
-    let mut sum = 0.0;
+    let (mut sum, mut largest) = (0.0, f64::NEG_INFINITY);
     for first in (0..rows.len()).step_by(BLOCK) {
         let range = first..(first + BLOCK).min(rows.len());
         let (squares, sizes) = (&mut squares[..range.len()], &mut sizes[..range.len()]);
@@ -85,11 +88,13 @@ fn near_bound(frame: &Frame<'_>, layer: &Layer, radius: f64, bound: &[f64]) -> f
             let offset = rows.offset_size(n);
             let off = 4.0 * unit * (size + offset + frame.middles[n].abs());
             for sign in [1.0, -1.0] {
-                sum += 2.0 * off * normal_density(layer.cut(n, sign, bound[n])) / layer.spreads[n];
+                let (cut, unit) = (layer.cut(n, sign, bound[n]), 2.0 * off / layer.spreads[n]);
+                sum += unit * normal_density(cut);
+                largest = f64::max(largest, unit.ln() - 0.5 * cut * cut);
             }
         }
     }
-    sum
+    if sum > 0.0 { sum.ln() } else { largest + (2.0 * rows.len() as f64).ln() }
 }
 
 /// The same for draws of q itself, 2η + ρ.

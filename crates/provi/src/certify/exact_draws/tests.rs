@@ -4,6 +4,7 @@ use super::chain;
 use super::envelope::{Envelope, Slabs};
 use super::layer::{Frame, Layer};
 use super::*;
+use crate::auto::solve::Solver;
 use crate::base::error::Error;
 use crate::base::stop::{Signal, Stop};
 use crate::glm::Prior;
@@ -352,5 +353,30 @@ fn f_is_bounded_by_the_paraboloid_of_the_upper_curvature() {
             assert!((0.0..most).contains(&(above - f)), "{family:?}, d = {d}: {f} {above}");
         }
         assert!(value_upper(&model(Family::Poisson, d), &q).unwrap().is_infinite());
+    }
+}
+
+/// Between slabs of a row's own deviation and those beyond which a wide prior has no mass lie many orders of magnitude; slabs reach over all
+/// of them, and the law is that of the quadrature.
+#[test]
+fn rows_under_a_wide_prior_have_exact_draws() {
+    let mut x = vec![0.0; 2000];
+    provi_kernels::normals(6, 0, 0, &mut x);
+    let entries: Vec<f64> = x.iter().flat_map(|&x| [1.0, x]).collect();
+    let labels: Vec<f64> = (0..2000).map(|n| f64::from(u8::from(n % 3 == 0))).collect();
+    for scale in [1e2, 1e4, 1e6] {
+        let design = Design::dense(2000, 2, &entries).unwrap();
+        let model = Glm::logistic(design, &labels, Prior::scale(scale).unwrap()).unwrap();
+        let q = Solver::default().run(&model).unwrap().gaussian;
+        let mut exact =
+            ExactDraws::new(&model, &q, Seed(3)).unwrap_or_else(|error| panic!("{scale}: {error}"));
+        assert!(exact.proposals_bound() < 1.5, "{scale}: {}", exact.proposals_bound());
+        let points = exact.draw(4000).unwrap();
+        for j in 0..2 {
+            let mean = (0..4000).map(|k| points[(k, j)]).sum::<f64>() / 4000.0;
+            // Six standard errors, and what the Gaussian is off by: its KL is below 1e-3 nats.
+            let sd = q.standard_deviations()[j];
+            assert!((mean - q.mean()[j]).abs() < (6.0 / 4000f64.sqrt() + 0.05) * sd, "{scale} {j}: {mean}");
+        }
     }
 }
