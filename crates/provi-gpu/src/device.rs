@@ -7,10 +7,12 @@ use crate::{
     rounding,
     rows::CardRows,
     shape::Shape,
-    table::{Header, Table},
+    table::{Header, Moments, Normal, Rule, Table},
     twin,
 };
-use provi::device::{Device, DeviceFailure, DeviceFamily, DeviceRounding, DeviceRows, Held};
+use provi::device::{
+    Device, DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, DeviceRule, Held,
+};
 use std::fmt;
 
 impl Family {
@@ -43,10 +45,10 @@ impl From<Error> for DeviceFailure {
 
 /// The bound of the functions of every family and of every order of the sums, as [`rounding`] states them.
 fn stated(family: DeviceFamily, shape: Shape) -> DeviceRounding {
-    let chain = shape.value_chain().max(shape.row_chain());
+    let (value_chain, slope_chain) = (shape.value_chain(), shape.row_chain());
     let function =
         Family::of(family).map_or(0.0, |f| rounding::function_error(f).max(rounding::slope_error(f)));
-    DeviceRounding { chain, function }
+    DeviceRounding { value_chain, slope_chain, function }
 }
 
 fn header<'a>(rows: &DeviceRows<'a>) -> Result<Header<'a>, DeviceFailure> {
@@ -107,6 +109,26 @@ impl Held for CardRows {
             }
         }
         Ok(())
+    }
+
+    fn expectations(
+        &self,
+        mean: &[f64],
+        factor: &[f64],
+        rules: &[DeviceRule<'_>],
+    ) -> Result<DeviceMoments, DeviceFailure> {
+        let rules: Vec<Rule<'_>> = rules.iter().map(own_rule).collect();
+        Ok(CardRows::expectations(self, &Normal { mean, factor }, &rules)?.into())
+    }
+}
+
+fn own_rule<'a>(rule: &DeviceRule<'a>) -> Rule<'a> {
+    Rule { widest: rule.widest, nodes: rule.nodes, weights: rule.weights }
+}
+
+impl From<Moments> for DeviceMoments {
+    fn from(Moments { value, gradient, hessian }: Moments) -> Self {
+        Self { value, gradient, hessian }
     }
 }
 
@@ -188,5 +210,15 @@ impl Held for TwinRows {
             }
         }
         Ok(())
+    }
+
+    fn expectations(
+        &self,
+        mean: &[f64],
+        factor: &[f64],
+        rules: &[DeviceRule<'_>],
+    ) -> Result<DeviceMoments, DeviceFailure> {
+        let rules: Vec<Rule<'_>> = rules.iter().map(own_rule).collect();
+        Ok(twin::expectations(&self.table(), &Normal { mean, factor }, &rules)?.into())
     }
 }

@@ -1,26 +1,83 @@
-//! A card beside the processor, for a model whose rows are in memory.
+//! A card beside the processor, for a model of a linear predictor: its rows in memory, or read block by block.
 
 use std::borrow::Cow;
 
-use provi::device::{LEAST_WORK, OnDevice, USUAL_DRAWS};
+use provi::device::{LEAST_WORK, MOST_DRAWS, OnDevice, USUAL_DRAWS};
 use provi::memory::Bytes;
 use provi::target::Glm;
 use provi_gpu::Card;
 
-use super::{Model, ModelTarget};
+use super::{FileModel, Model, ModelTarget};
 use crate::error::{Error, Result};
 use crate::options::DeviceName;
 
 /// The least work of a block for a card that was asked for by its name.
 const ASKED_WORK: u64 = 1 << 20;
 
+/// A model whose rows a device may have.
+pub trait Rows: std::fmt::Debug {
+    /// The device, if it has one.
+    fn device(&self) -> Option<&OnDevice>;
+    /// Why no device can have the rows, if that is so.
+    fn refused(&self) -> Option<&'static str>;
+    /// Rows that are there at once, and columns.
+    fn size(&self) -> (usize, usize);
+    /// Draws that an audit takes together there.
+    fn draws(&self) -> usize;
+}
+
+impl Rows for Glm {
+    fn device(&self) -> Option<&OnDevice> {
+        self.device()
+    }
+    fn refused(&self) -> Option<&'static str> {
+        self.refused_by_devices()
+    }
+    fn size(&self) -> (usize, usize) {
+        (self.design().rows(), self.design().columns())
+    }
+    fn draws(&self) -> usize {
+        USUAL_DRAWS
+    }
+}
+
+impl Rows for FileModel {
+    fn device(&self) -> Option<&OnDevice> {
+        self.device()
+    }
+    fn refused(&self) -> Option<&'static str> {
+        self.refused_by_devices()
+    }
+    fn size(&self) -> (usize, usize) {
+        (self.largest_block(), provi::Target::dim(self))
+    }
+    fn draws(&self) -> usize {
+        MOST_DRAWS
+    }
+}
+
+impl ModelTarget {
+    /// The rows that a device may have.
+    pub fn device_rows(&self) -> Option<&dyn Rows> {
+        match self {
+            Self::Memory(glm) => Some(&**glm),
+            Self::Files(streamed) => Some(&**streamed),
+            Self::Sparse(_) | Self::SparseFiles(_) => None,
+        }
+    }
+}
+
 impl Model {
-    /// The same model with a device, if its rows are in memory and the device can have them. Refuses a card that was asked for by its name and
-    /// is not there, or has too little memory.
+    /// The same model with a device, if the device can have its rows. Refuses a card that was asked for by its name and is not there, or has
+    /// too little memory.
     pub fn on_device(mut self, asked: Option<DeviceName>) -> Result<Self> {
         let asked = asked.unwrap_or_default();
         self.target = match self.target {
             ModelTarget::Memory(glm) => ModelTarget::Memory(Box::new(with_device(*glm, asked)?)),
+            ModelTarget::Files(streamed) => ModelTarget::Files(match chosen(&*streamed, asked)? {
+                Some(on) => Box::new(streamed.with_device(on)),
+                None => streamed,
+            }),
             other => {
                 is_there(asked)?;
                 other
@@ -47,22 +104,21 @@ pub fn beside(glm: &Glm, asked: Option<DeviceName>) -> Result<Cow<'_, Glm>> {
 }
 
 /// The device that a model is to have.
-fn chosen(glm: &Glm, asked: DeviceName) -> Result<Option<OnDevice>> {
-    let design = glm.design();
-    let (rows, columns) = (design.rows(), design.columns());
+fn chosen(model: &dyn Rows, asked: DeviceName) -> Result<Option<OnDevice>> {
+    let (rows, columns) = model.size();
     match asked {
         DeviceName::Cpu => Ok(None),
         DeviceName::Cuda(index) => {
             let card = open(index)?;
-            if glm.refused_by_devices().is_some() {
+            if model.refused().is_some() {
                 return Ok(None);
             }
             let on = OnDevice::with_least_work(card, ASKED_WORK);
             has_room(&on, rows, columns).map(|()| Some(on))
         }
         DeviceName::Auto => {
-            let work = (rows as u64).saturating_mul(columns as u64).saturating_mul(USUAL_DRAWS as u64);
-            if work < LEAST_WORK || glm.refused_by_devices().is_some() {
+            let work = (rows as u64).saturating_mul(columns as u64).saturating_mul(model.draws() as u64);
+            if work < LEAST_WORK || model.refused().is_some() {
                 return Ok(None);
             }
             let on = Card::open(0).ok().map(OnDevice::new);
@@ -101,27 +157,29 @@ fn has_room(on: &OnDevice, rows: usize, columns: usize) -> Result<()> {
 }
 
 /// What a device needs for the rows of a model and a block of draws, in words; empty without one.
-pub(crate) fn forecast(glm: Option<&Glm>) -> String {
-    let Some((glm, on)) = glm.and_then(|glm| Some((glm, glm.device()?))) else { return String::new() };
-    let (rows, columns) = (glm.design().rows(), glm.design().columns());
+pub(crate) fn forecast(model: Option<&dyn Rows>) -> String {
+    let Some((model, on)) = model.and_then(|model| Some((model, model.device()?))) else {
+        return String::new();
+    };
+    let (rows, columns) = model.size();
     let needed = on.device().needed(rows, columns, USUAL_DRAWS);
     format!("; {} on {} for its rows and a block of draws", Bytes(needed), on.device().name())
 }
 
 /// Why a card that was asked for by its name is not used.
-pub fn not_used(glm: Option<&Glm>, asked: Option<DeviceName>) -> Option<String> {
+pub fn not_used(model: Option<&dyn Rows>, asked: Option<DeviceName>) -> Option<String> {
     let asked = asked.filter(|asked| matches!(asked, DeviceName::Cuda(_)))?;
-    let reason = match glm {
-        None => "its kernels take rows of a linear predictor that are in memory",
-        Some(glm) if glm.device().is_some() => return None,
-        Some(glm) => glm.refused_by_devices().unwrap_or("its precision is held by a sparse factor"),
+    let reason = match model {
+        None => "its kernels take rows of a linear predictor, and no sparse factors",
+        Some(model) if model.device().is_some() => return None,
+        Some(model) => model.refused().unwrap_or("it has no rows of its own"),
     };
     Some(format!("device {asked} is not used, and the processor takes every pass: {reason}"))
 }
 
 /// What is to be said of the device after the work: that it was given up; and what it did not take, if it was asked for by its name.
-pub fn said(glm: Option<&Glm>, asked: Option<DeviceName>) -> Vec<String> {
-    let Some(on) = glm.and_then(Glm::device) else { return Vec::new() };
+pub fn said(model: Option<&dyn Rows>, asked: Option<DeviceName>) -> Vec<String> {
+    let Some(on) = model.and_then(|model| model.device()) else { return Vec::new() };
     let notes = matches!(asked, Some(DeviceName::Cuda(_))).then(|| on.notes()).unwrap_or_default();
     on.warnings().into_iter().chain(notes).collect()
 }
@@ -148,7 +206,7 @@ mod tests {
             Ok(self.0)
         }
         fn rounding(&self, _: DeviceFamily, _: usize, _: usize) -> DeviceRounding {
-            DeviceRounding { chain: 1, function: 0.0 }
+            DeviceRounding { value_chain: 1, slope_chain: 1, function: 0.0 }
         }
         fn hold(&self, _: &DeviceRows<'_>) -> std::result::Result<Box<dyn Held>, DeviceFailure> {
             Err(DeviceFailure::Refused("it is full".into()))
@@ -180,7 +238,7 @@ mod tests {
     #[test]
     fn a_card_that_is_asked_for_and_not_used_is_spoken_of() {
         let (asked, auto) = (Some(DeviceName::Cuda(0)), Some(DeviceName::Auto));
-        let why = |glm: Option<&Glm>| not_used(glm, asked).unwrap();
+        let why = |model: Option<&dyn Rows>| not_used(model, asked).unwrap();
         assert!(why(Some(&model(true))).ends_with("every pass: the design is stored sparsely"));
         assert!(why(None).starts_with("device cuda:0 is not used"));
         assert_eq!(not_used(Some(&model(true)), auto), None);

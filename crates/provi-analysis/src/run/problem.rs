@@ -41,6 +41,8 @@ pub struct Problem<'a> {
     target: Evaluator<'a>,
     /// The linear-predictor model, which can be checked against its data.
     glm: Option<&'a Glm>,
+    /// What a device may have.
+    device_rows: Option<&'a dyn device::Rows>,
     record: ModelRecord,
     /// Where the search for the scales stood when it was stopped.
     stopped_at: Option<&'a AnyGaussian>,
@@ -58,6 +60,7 @@ impl<'a> Problem<'a> {
         Self {
             target: model.target.evaluator(),
             glm: model.target.glm(),
+            device_rows: model.target.device_rows(),
             record: recording::model(model),
             stopped_at: model.stopped_at.as_ref(),
             scale_seconds: model.scale_seconds,
@@ -80,6 +83,7 @@ impl<'a> Problem<'a> {
         Self {
             target: Evaluator::Parallel(glm),
             glm: Some(glm),
+            device_rows: Some(glm),
             record: ModelRecord {
                 family: glm.family().name().to_owned(),
                 rows: glm.design().rows(),
@@ -116,6 +120,7 @@ impl<'a> Problem<'a> {
         Self {
             target,
             glm: None,
+            device_rows: None,
             record,
             stopped_at: None,
             scale_seconds: None,
@@ -211,7 +216,7 @@ impl<'a> Problem<'a> {
             Some(model) => memory::sparse_forecast(model, target.data_size().0, budget)?,
             None => memory::forecast(target, choice, draws, subsample, true, budget)?,
         };
-        let memory = memory + &device::forecast(self.glm);
+        let memory = memory + &device::forecast(self.device_rows);
         if let Some(starts) = options.search.starts {
             // The answer of each start is kept until all can be compared.
             let d = target.dim() as u128;
@@ -372,8 +377,8 @@ impl<'a> Prepared<'a> {
         let mut file = fit_file(self.problem.record.clone(), plan, &answer);
         file.model.warnings.extend(answer.notes);
         let asked = self.options.device;
-        file.model.warnings.extend(device::not_used(self.problem.glm, asked));
-        file.model.warnings.extend(device::said(self.problem.glm, asked));
+        file.model.warnings.extend(device::not_used(self.problem.device_rows, asked));
+        file.model.warnings.extend(device::said(self.problem.device_rows, asked));
         file.model.search = answer.search;
         // If the search for the scales did not finish, neither did the answer.
         file.stopped_early |= self.problem.stopped_at.is_some();

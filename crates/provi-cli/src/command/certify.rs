@@ -62,10 +62,10 @@ fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Out
         refuse_another_model(record, &model)?;
     }
     let outcome = judge(args, given, record, &Problem::model(&model), Vec::new())?;
-    let glm = model.target.glm();
-    device::not_used(glm, args.device)
+    let rows = model.target.device_rows();
+    device::not_used(rows, args.device)
         .into_iter()
-        .chain(device::said(glm, args.device))
+        .chain(device::said(rows, args.device))
         .for_each(|said| eprintln!("{said}"));
     Ok(outcome)
 }

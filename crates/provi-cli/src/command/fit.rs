@@ -130,7 +130,7 @@ fn fit_table(job: &Job, crew: &Crew, options: &RunOptions, begin: Instant) -> Re
     });
     // What a card did after the answer was written down.
     let known = &fit.file.model.warnings;
-    for said in device::said(analysis.model().target.glm(), options.device) {
+    for said in device::said(analysis.model().target.device_rows(), options.device) {
         if !known.contains(&said) {
             eprintln!("{said}");
         }

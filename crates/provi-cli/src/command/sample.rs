@@ -234,9 +234,9 @@ impl SampleArgs {
     /// What is to be known of the card, after the work.
     fn say_of_device(&self, model: Option<&Model>) {
         let Some(model) = model else { return };
-        let glm = model.target.glm();
-        let not_used = device::not_used(glm, self.device);
-        not_used.into_iter().chain(device::said(glm, self.device)).for_each(|said| eprintln!("{said}"));
+        let rows = model.target.device_rows();
+        let not_used = device::not_used(rows, self.device);
+        not_used.into_iter().chain(device::said(rows, self.device)).for_each(|said| eprintln!("{said}"));
     }
 
     /// With the log likelihood of every row, for a store that has a place for them; refused if memory does not suffice.

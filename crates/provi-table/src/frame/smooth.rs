@@ -17,7 +17,8 @@ use crate::formula::Smoothing;
 /// the penalty of that integral, and what it leaves free is a straight line, or for a cyclic spline a constant.
 ///
 /// Over the n rows from which they were learned, the columns have mean 0, those of a natural spline are orthogonal to x, and
-/// Σ_n |z(x_n)|²/n = 1: τ is the standard deviation of the curve's values over the data, around its straight line.
+/// Σ_n |z(x_n)|²/n = 1: under the prior, given τ, the mean square of the curve's values over the data, around its straight line, is τ² in
+/// expectation.
 ///
 /// Knots of a natural spline are at quantiles of the distinct values, so that none coincide; those of a cyclic one are
 /// equidistant from 0 to the period. Beyond its outer knots a natural spline is a straight line.

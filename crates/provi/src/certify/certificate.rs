@@ -193,6 +193,13 @@ impl Statement {
 /// The reason given if an audit's bound is infinite.
 const NOT_FINITE: &str = "no finite bound";
 
+/// The reason given if a lower bound is above the upper one.
+const CONTRADICTION: &str =
+    "its two sides contradict each other: the density and what else is known about the model disagree";
+
+/// Sides that cross by less than this, relatively, do so by rounding.
+const CROSSING: f64 = 1e-9;
+
 /// A two-sided bound of log p(x): one statement for each side. It can be read but not changed.
 /// ```compile_fail,E0616
 /// fn forge(mut interval: provi::certificate::Interval, better: provi::certificate::Statement) {
@@ -208,9 +215,15 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// From both sides, each with its grounds or its reason.
+    /// From both sides, each with its grounds or its reason. Sides that cross cannot both hold, as when a density and its expectations
+    /// disagree: then neither is stated.
     pub(crate) fn new(lower: Statement, upper: Statement) -> Self {
-        Self { lower, upper }
+        match (lower.bound(), upper.bound()) {
+            (Some(low), Some(high)) if low > high + CROSSING * (1.0 + low.abs()) => {
+                Self::missing(CONTRADICTION)
+            }
+            _ => Self { lower, upper },
+        }
     }
 
     pub(crate) fn missing(reason: &str) -> Self {

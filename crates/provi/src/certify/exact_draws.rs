@@ -28,10 +28,12 @@ use crate::base::linalg::safe_congruence;
 use crate::base::matrix::Matrix;
 use crate::base::stop;
 use crate::glm::Glm;
+use crate::glm::rows::Found;
 use crate::target::Target;
 use crate::target::curvature::Provenance;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::standard::Standard;
+use chain::Search;
 use envelope::{Capped, Envelope, Slabs, uniforms};
 use layer::Frame;
 use std::borrow::Cow;
@@ -39,8 +41,8 @@ use std::collections::VecDeque;
 
 /// The most proposals that are expected for one draw.
 pub const MOST_PROPOSALS: f64 = 1e5;
-/// The most that rounding may move the law of a draw, in total variation.
-pub const MOST_ROUNDING: f64 = 1e-6;
+/// The most that rounding may move the law of a draw, in total variation: some 10⁷ rows.
+pub const MOST_ROUNDING: f64 = 1e-5;
 
 /// Proposals that are evaluated together.
 const BATCH: usize = 64;
@@ -135,7 +137,8 @@ impl<'m> ExactDraws<'m> {
     pub fn new(model: &'m Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
         let (map, model, q) = in_standard(model, q)?;
         let frame = Frame::new(&model, q);
-        let Some(layers) = chain::cheapest(&frame)? else {
+        let search = Search::of(&frame, model.rows.goes_aside(DEVICE_WAVE));
+        let Some(layers) = chain::cheapest(&frame, search)? else {
             return Err(Error::ExactDrawsCost { proposals: f64::INFINITY, most: MOST_PROPOSALS });
         };
         let slabs = Slabs::new(layers, frame.middles.clone());
@@ -364,6 +367,9 @@ impl<'m> ExactDraws<'m> {
         }
         let slab = self.envelope.slab(part.piece);
         let found = match &part.energies {
+            Some(energies) if part.bounds.iter().all(|&bound| self.envelope.is_inside(part.piece, bound)) => {
+                Found::inside(energies)
+            }
             Some(energies) => self.model.rows.places_in(slab, &part.points, energies.clone()),
             None => self.model.rows.energies_in(slab, &part.points),
         };

@@ -20,11 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// rows × columns × draws of a block from which a device is used: about a tenth of a second of a processor with four cores.
 pub const LEAST_WORK: u64 = 1 << 32;
 
+/// A processor takes as long for fewer draws than this, for it has to read the rows.
+const READING_DRAWS: u64 = 8;
+
 /// Draws that an audit takes together. Where a block of so many is too little work, a device is not used.
 pub const USUAL_DRAWS: usize = 512;
 
 /// Draws that are handed over at once, at most.
-pub(crate) const MOST_DRAWS: usize = 4096;
+pub const MOST_DRAWS: usize = 4096;
 
 /// φ of the rows that a device may know, for a predictor s and a response y.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,10 +90,34 @@ impl DeviceRows<'_> {
 /// What a device states about its arithmetic for rows of a family and a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceRounding {
-    /// The longest chain of additions behind an energy or an entry of its gradient.
-    pub chain: usize,
+    /// The longest chain of additions behind an energy.
+    pub value_chain: usize,
+    /// The longest chain of additions behind an entry of its gradient.
+    pub slope_chain: usize,
     /// A bound of the error of φ and of φ', relative to 1 + the sum of the absolute values of their terms.
     pub function: f64,
+}
+
+/// A quadrature rule for N(0, 1), for rows whose predictors have a standard deviation up to `widest`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceRule<'a> {
+    /// Of the last rule it is not read.
+    pub widest: f64,
+    /// t_j.
+    pub nodes: &'a [f64],
+    /// The weights of the nodes.
+    pub weights: &'a [f64],
+}
+
+/// Σ_n w_n E φ, Σ_n w_n E φ' a_n and Σ_n w_n E φ'' a_n a_nᵀ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceMoments {
+    /// The first sum.
+    pub value: f64,
+    /// d numbers.
+    pub gradient: Vec<f64>,
+    /// d × d numbers.
+    pub hessian: Vec<f64>,
 }
 
 /// Why a device did not do what it was asked for.
@@ -136,6 +163,15 @@ pub trait Held: fmt::Debug + Send + Sync {
         energies: &mut [f64],
         gradients: Option<&mut [f64]>,
     ) -> Result<(), DeviceFailure>;
+
+    /// Expectations under N(m, CCᵀ), C packed by rows; it may be 0. They only choose where a search goes on, so that nothing is stated of
+    /// their rounding.
+    fn expectations(
+        &self,
+        mean: &[f64],
+        factor: &[f64],
+        rules: &[DeviceRule<'_>],
+    ) -> Result<DeviceMoments, DeviceFailure>;
 }
 
 /// A device in use: clones share it, what it was used for, and whether it still works.
@@ -170,9 +206,10 @@ impl OnDevice {
         &*self.0.device
     }
 
-    /// Whether a block of so many draws is enough work, and the device still works.
+    /// Whether a block of so many draws is enough work, rows × columns × draws, and the device still works.
     pub fn pays(&self, rows: usize, columns: usize, draws: usize) -> bool {
-        let work = (rows as u64).saturating_mul(columns as u64).saturating_mul(draws as u64);
+        let entries = (rows as u64).saturating_mul(columns as u64);
+        let work = entries.saturating_mul((draws as u64).max(READING_DRAWS));
         work >= self.0.least_work && !self.is_gone()
     }
 

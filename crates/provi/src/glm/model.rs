@@ -1,5 +1,6 @@
 //! Models with a linear predictor and a Gaussian prior.
 
+mod aside;
 mod expectations;
 
 use super::linear::Linear;
@@ -316,7 +317,7 @@ impl Glm {
     ) -> Vec<Rounding> {
         let mut sums = vec![0.0; radii.len() * width(q.dim())];
         self.rows.add_rounding(self.linear.family, q, radii, within, &mut sums);
-        self.linear.conclude_rounding(q, radii, &sums, self.rows.longest_chain() as f64)
+        self.linear.conclude_rounding(q, radii, &sums, self.rows.longest_chains())
     }
 
     /// Λ + θAᵀWA, and a bound of its rounding error over n rows: about θnε‖√W A‖_F².

@@ -108,9 +108,8 @@ pub fn predict_mixture(
     if let Some((_, _, other)) = parts.iter().find(|(_, _, part)| part.len() != rows) {
         return Err(Error::Shape { what: "predictions of a part", found: other.len(), expected: rows });
     }
-    // The mean category depends on the gaps too, and no formula gives its quantiles.
+    // The mean category depends on the gaps too.
     let ordered = parts.len() > 1 && parts.iter().any(|(_, family, _)| family.gaps().is_some());
-    let spread = ordered.then(|| categories::Spread::new(parts, probability)).transpose()?;
     let at = |n: usize| {
         let law = |(share, family, part): &(f64, Family, Vec<Prediction>)| match log_mean_time(*family) {
             Some([at, slope]) => (*share, at + slope * part[n].predictor, slope.abs() * part[n].predictor_sd),
@@ -126,9 +125,9 @@ pub fn predict_mixture(
             Some((_, family, _)) if log_mean_time(*family).is_none() => response(*family, s),
             _ => s.exp(),
         };
-        let [low, high] = match &spread {
-            Some(spread) => spread.interval(n, |part, s| response(parts[part].1, s)),
-            None => normal_mixture::interval(&laws, probability)?.map(respond),
+        let [low, high] = match ordered {
+            true => categories::interval_of_mean(parts, n, probability)?,
+            false => normal_mixture::interval(&laws, probability)?.map(respond),
         };
         let mean = mean(&|part| part.mean);
         Ok(Prediction { predictor, predictor_sd: variance.sqrt(), mean, low, high })

@@ -29,7 +29,7 @@ pub(crate) use layout::{Layout, POWER};
 pub(crate) use recoded::GivenRow;
 pub(crate) use response::Spread;
 pub(crate) use rounding::{Within, width};
-pub(crate) use slab::Slab;
+pub(crate) use slab::{Found, Slab};
 pub(crate) use spread::Row;
 use std::ops::Range;
 use std::sync::OnceLock;

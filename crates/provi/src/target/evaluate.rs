@@ -140,6 +140,11 @@ impl<'a> Evaluator<'a> {
         target.batch().max(more).max(1)
     }
 
+    /// How many draws are best evaluated together: `usual`, or more if a pass of the target has room for more.
+    pub(crate) fn together(&self, usual: usize) -> usize {
+        usual.max(self.target().batch())
+    }
+
     /// Working memory for `batch` draws, one piece for each chunk.
     pub(crate) fn scratch(&self, batch: usize) -> Vec<Scratch> {
         vec![Scratch::default(); batch.div_ceil(self.chunk(batch))]

@@ -22,6 +22,12 @@ pub struct Rounding {
     pub constant: f64,
 }
 
+/// γ_k = ku/(1 − ku), u = ε/2: what a chain of k additions loses at most of Σ|terms|.
+pub(crate) fn gamma(k: f64) -> f64 {
+    let ku = 0.5 * f64::EPSILON * k;
+    ku / (1.0 - ku)
+}
+
 /// Norms of the rows of C: the standard deviations of the coordinates under q.
 pub(crate) fn deviations(q: &Gaussian<Triangular>) -> Vec<f64> {
     (0..q.dim()).map(|i| norm(&q.factor()[packed_index(i, 0)..=packed_index(i, i)])).collect()

@@ -202,6 +202,17 @@ fn every_likelihood_is_calibrated_and_its_narrow_twin_is_not() {
     }
 }
 
+/// Draws whose first scale is twice what it should be: the planted bug of the scales.
+fn doubled(how: &Integrating) -> impl Fn(&Glm, &Truth, usize, Seed) -> Result<Drawn> {
+    move |glm, truth, draws, seed| {
+        let mut drawn = integrated(glm, how, truth, draws, seed)?;
+        if let Some((scales, _)) = &mut drawn.scales {
+            (0..draws).for_each(|k| scales.row_mut(k)[0] *= 2.0);
+        }
+        Ok(drawn)
+    }
+}
+
 /// The same where the noise is integrated over, with its prior: the mixture over it is what is ranked. The twin has twice the noise that the
 /// data have.
 #[test]
@@ -216,14 +227,7 @@ fn every_likelihood_with_unknown_noise_is_calibrated_and_its_twin_is_not() {
         assert!(right.is_uniform(), "{family}, {formula}: {said:?} {:?}", right.failures);
         assert_eq!(right.quantities[2].name, "sigma");
         let simulation = Simulation::new(&model, "a test", Seed(20)).unwrap();
-        let how = simulation.integrating.unwrap();
-        let loud = |glm: &Glm, truth: &Truth, draws: usize, seed: Seed| -> Result<Drawn> {
-            let mut drawn = integrated(glm, how, truth, draws, seed)?;
-            if let Some((scales, _)) = &mut drawn.scales {
-                (0..draws).for_each(|k| scales.row_mut(k)[0] *= 2.0);
-            }
-            Ok(drawn)
-        };
+        let loud = doubled(simulation.integrating.unwrap());
         let twin = ranked(&model, &simulation, &asked(150), &loud, &mut go_on).unwrap();
         assert!(twin.quantities[2].outside.is_some(), "{family}, {formula}");
     }
@@ -247,14 +251,7 @@ fn ordered_categories_are_calibrated_and_their_twin_is_not() {
     assert!(right.is_uniform(), "{said:?} {:?}", right.failures);
     assert_eq!(right.quantities[2].name, "gap(1)");
     let simulation = Simulation::new(&model, "a test", Seed(20)).unwrap();
-    let how = simulation.integrating.unwrap();
-    let wide = |glm: &Glm, truth: &Truth, draws: usize, seed: Seed| -> Result<Drawn> {
-        let mut drawn = integrated(glm, how, truth, draws, seed)?;
-        if let Some((scales, _)) = &mut drawn.scales {
-            (0..draws).for_each(|k| scales.row_mut(k)[0] *= 2.0);
-        }
-        Ok(drawn)
-    };
+    let wide = doubled(simulation.integrating.unwrap());
     let twin = ranked(&model, &simulation, &asked(150), &wide, &mut go_on).unwrap();
     assert!(twin.quantities[2].outside.is_some());
 }

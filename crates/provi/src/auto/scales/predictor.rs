@@ -253,8 +253,8 @@ impl LinearPredictor for Glm {
         let mut gram = Matrix::zeros(d, d);
         self.rows.add_gram(1.0, &mut gram);
         let chains = self.rows.chains();
-        let (inside, chunks) = self.rows.energy_chain();
-        let chain = chains.grams.max(chains.sums).max(inside + chunks).max(self.rows.len());
+        let energies = self.rows.energy_chains();
+        let chain = chains.grams.max(chains.sums).max(energies.slope + energies.chunks).max(self.rows.len());
         let residuals = |at: &[f64]| {
             let mut sums = vec![0.0; residual_sums(d)];
             self.rows.add_residual_sums(at, &mut sums);

@@ -39,13 +39,13 @@ pub(super) fn go_on(_: u64, _: u64) -> Result<ControlFlow<()>> {
     Ok(ControlFlow::Continue(()))
 }
 
-/// Draws evaluated at once.
+/// Draws evaluated at once, at least.
 const BATCH: usize = 512;
 /// Of those, how many are drawn, transported and pulled back together.
 const TOGETHER: usize = 16;
 /// Cost of drawing one coordinate, in multiply-adds.
 const DRAW_WORK: usize = 16;
-/// At how many places an audit with this many draws may be told to end.
+/// At how many places an audit with this many draws may be told to end, at most.
 pub(super) fn ends(draws: u64) -> f64 {
     draws.div_ceil(BATCH as u64) as f64
 }
@@ -173,7 +173,7 @@ impl<'a> Residuals<'a> {
         see: &mut See<'_>,
     ) -> Result<()> {
         let d = self.q.dim();
-        let room = BATCH.min(count as usize);
+        let room = self.target.together(BATCH).min(count as usize);
         let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);
         let (mut values, mut pulls) = (vec![0.0; room], vec![0.0; room * d]);
         let mut squares = vec![0.0; 2 * room];

@@ -47,6 +47,10 @@ fn an_interval_speaks_for_each_side() {
     assert_eq!(one.to_string(), "at least -2.000000, no upper bound: no KL");
     assert_eq!((one.lower(), one.upper(), one.reason()), (Some(-2.0), None, Some("no KL")));
     assert_eq!(Interval::missing("too flat").to_string(), "not proved: too flat");
+    let crossed = Interval::new(side(-1.5), side(-2.0));
+    assert!(crossed.lower().is_none() && crossed.upper().is_none());
+    assert!(crossed.to_string().contains("contradict"), "{crossed}");
+    assert!(Interval::new(side(-2.0), side(-2.0 - 1e-12)).upper().is_some());
 }
 
 #[cfg(feature = "serde")]

@@ -1,6 +1,6 @@
 //! Functions above the density that can be drawn from.
 
-use super::layer::Layer;
+use super::layer::{Layer, in_order};
 use crate::base::draws::Draws;
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -37,6 +37,9 @@ pub(super) trait Envelope: Send + Sync {
         room: &mut [f64],
     ) -> f64;
 
+    /// Whether a proposal of a piece with that bound(z) lies where the piece counts, whatever its direction.
+    fn is_inside(&self, piece: usize, bound: f64) -> bool;
+
     /// Whether e^{−E} is at most the envelope everywhere; otherwise it is cut off there.
     fn is_above(&self) -> bool {
         true
@@ -67,10 +70,14 @@ pub(super) struct Slabs {
     /// log of each piece's weight, and of all.
     pub(super) weights: Vec<f64>,
     log_mass: f64,
+    /// ‖e‖² up to which a proposal of the first slab lies in it.
+    free_square: f64,
 }
 
 /// log of the share of the mass that nothing can miss, 10^{−47}.
 const MISSED: f64 = -108.0;
+/// Two normal tails, in multiply-adds.
+const TAIL_WORK: usize = 64;
 
 impl Slabs {
     pub(super) fn new(layers: Vec<Layer>, middles: Vec<f64>) -> Self {
@@ -79,12 +86,13 @@ impl Slabs {
         for pair in layers.windows(2) {
             let (inner, outer) = (&pair[0], &pair[1]);
             let mut sum = 0.0;
+            let tails = in_order(middles.len(), TAIL_WORK, |n| {
+                [1.0, -1.0].map(|sign| outer.tail(n, sign, inner.reach[n]))
+            });
             let mut table = Vec::with_capacity(2 * middles.len());
-            for (n, &reach) in inner.reach.iter().enumerate() {
-                for sign in [1.0, -1.0] {
-                    sum += outer.tail(n, sign, reach);
-                    table.push(sum);
-                }
+            for tail in tails.into_iter().flatten() {
+                sum += tail;
+                table.push(sum);
             }
             weights.push(outer.log_mass + sum.ln());
             tables.push(table);
@@ -107,7 +115,8 @@ impl Slabs {
             })
             .collect();
         let log_mass = if missed { f64::INFINITY } else { top + whole.ln() };
-        Self { layers, middles, tables, ends, weights, log_mass }
+        let free_square = layers[0].free_radius().powi(2);
+        Self { layers, middles, tables, ends, weights, log_mass, free_square }
     }
 }
 
@@ -158,6 +167,11 @@ impl Envelope for Slabs {
         layer.gaussian.transport(e, z);
         layer.height - 0.5 * dot(e, e)
     }
+
+    fn is_inside(&self, piece: usize, bound: f64) -> bool {
+        // bound = height − ½‖e‖².
+        piece == 0 && 2.0 * (self.layers[0].height - bound) <= self.free_square
+    }
 }
 
 /// Kq: e^{−E} above it is cut off [exact-draws].
@@ -197,6 +211,10 @@ impl Envelope for Capped {
         draws.fill(k, 0, e);
         self.q.transport(e, z);
         self.height - 0.5 * dot(e, e)
+    }
+
+    fn is_inside(&self, _: usize, _: f64) -> bool {
+        true
     }
 
     fn is_above(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{congruence, inverse_factor, norm, safe_congruence};
 use crate::base::matrix::{Matrix, packed_index, packed_len, unpack_lower};
+use crate::base::scratch::Scratch;
 use crate::base::special::{log_normal_cdf, normal_cdf};
 use crate::glm::Glm;
 use crate::glm::design::BLOCK;
@@ -51,10 +52,25 @@ impl<'m> Frame<'m> {
 
     /// f of each row, in order, on all threads; `work` is what a row costs, in multiply-adds.
     pub(super) fn each<T: Send>(&self, work: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let chunks = Chunks { len: self.len(), size: 2 * BLOCK, work: work.saturating_mul(self.len()) };
-        let parts = chunked::map(chunks, |range| range.map(&f).collect::<Vec<T>>());
-        parts.into_iter().flatten().collect()
+        in_order(self.len(), work, f)
     }
+
+    /// The same for some rows.
+    pub(super) fn each_of<T: Send>(
+        &self,
+        some: &[usize],
+        work: usize,
+        f: impl Fn(usize) -> T + Sync,
+    ) -> Vec<T> {
+        in_order(some.len(), work, |k| f(some[k]))
+    }
+}
+
+/// f of 0, 1, …, on all threads.
+pub(super) fn in_order<T: Send>(len: usize, work: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let chunks = Chunks { len, size: 2 * BLOCK, work: work.saturating_mul(len) };
+    let parts = chunked::map(chunks, |range| range.map(&f).collect::<Vec<T>>());
+    parts.into_iter().flatten().collect()
 }
 
 /// A point near the mode: steps along −CCᵀ∇V from the mean, halved until ‖Cᵀ∇V‖ falls.
@@ -204,6 +220,15 @@ impl Layer {
         log_normal_cdf(largest) + (2.0 * reach.len() as f64).ln()
     }
 
+    /// R: what has ‖e‖ ≤ R lies in this slab, for |t_n| ≤ |shift_n| + ‖Fᵀa_n‖‖e‖. A little less than that, for rounding; 0 if there is none.
+    pub(super) fn free_radius(&self) -> f64 {
+        let of = |n: usize| (self.reach[n] - self.shifts[n].abs()) / self.spreads[n];
+        // A row without a spread is beyond its bound everywhere or nowhere.
+        let least =
+            (0..self.reach.len()).filter(|&n| self.reach[n].is_finite()).map(of).fold(f64::MAX, f64::min);
+        (least * (1.0 - 1e-6)).max(0.0)
+    }
+
     /// The same bound in deviations.
     pub(super) fn cut(&self, n: usize, sign: f64, reach: f64) -> f64 {
         (reach - sign * self.shifts[n]) / self.spreads[n]
@@ -227,22 +252,44 @@ fn lower_product(left: &[f64], right: &[f64], d: usize) -> Vec<f64> {
 /// Q and its gradient.
 fn gather(frame: &Frame<'_>, quadratics: &[Minorant], z: &[f64]) -> (f64, Vec<f64>) {
     let rows = &frame.model.rows;
-    let predictors = rows.all_predictors(z);
     let mut slope = vec![0.0; z.len()];
-    let mut value = frame.model.linear.prior.energy(z, &mut slope);
-    for first in (0..rows.len()).step_by(BLOCK) {
-        let range = first..(first + BLOCK).min(rows.len());
-        let mut sum = 0.0;
-        let mut slopes = [0.0; BLOCK];
-        for (to, n) in slopes.iter_mut().zip(range.clone()) {
-            let (m, t, w) = (quadratics[n], predictors[n] - frame.middles[n], rows.weights[n]);
+    let value = frame.model.linear.prior.energy(z, &mut slope);
+    let mut sums = [vec![value], slope].concat();
+    over_blocks(frame, sums.len(), &mut sums, |range, sums| {
+        let (mut sum, mut slopes, mut predictors) = (0.0, [0.0; BLOCK], [0.0; BLOCK]);
+        rows.predictors(range.clone(), z, &mut predictors[..range.len()]);
+        for ((to, s), n) in slopes.iter_mut().zip(predictors).zip(range.clone()) {
+            let (m, t, w) = (quadratics[n], s - frame.middles[n], rows.weights[n]);
             sum += w * (m.value + t * (m.slope + 0.5 * m.bend * t));
             *to = w * (m.slope + m.bend * t);
         }
-        value += sum;
-        rows.design.pull_back(range.clone(), &slopes[..range.len()], &mut slope);
-    }
-    (value, slope)
+        sums[0] += sum;
+        rows.design.pull_back(range.clone(), &slopes[..range.len()], &mut sums[1..]);
+    });
+    (sums[0], sums.split_off(1))
+}
+
+/// Adds to `sums` what `f` adds for each block of rows, in an order that does not depend on threads: blocks of a chunk one after the other,
+/// then the chunks.
+fn over_blocks(
+    frame: &Frame<'_>,
+    width: usize,
+    sums: &mut [f64],
+    f: impl Fn(Range<usize>, &mut [f64]) + Sync,
+) {
+    let mut chunks = frame.model.rows.design.chunks(1);
+    chunks.size = chunks.size.next_multiple_of(BLOCK);
+    chunked::reduce(
+        chunks,
+        (width, 0),
+        &mut Scratch::default(),
+        |range, partial, _| {
+            for first in range.clone().step_by(BLOCK) {
+                f(first..(first + BLOCK).min(range.end), partial);
+            }
+        },
+        |partial| sums.iter_mut().zip(partial).for_each(|(sum, x)| *sum += x),
+    );
 }
 
 /// What rounding may have done to Q(c), and to Fᵀ∇Q(c).
@@ -261,24 +308,24 @@ fn lost(
 ) -> Lost {
     let (rows, prior) = (&frame.model.rows, &frame.model.linear.prior);
     let (d, center) = (gaussian.dim() as f64, gaussian.mean());
-    let predictors = rows.all_predictors(center);
     let sizes: Vec<f64> = center.iter().map(|x| x.abs()).collect();
     let unit = (BLOCK as f64 + rows.len() as f64 / BLOCK as f64 + 64.0) * f64::EPSILON;
-    let (mut squares, mut reaches) = ([0.0; BLOCK], [0.0; BLOCK]);
-    let (mut value, mut slope) = (0.0, 0.0);
-    for first in (0..rows.len()).step_by(BLOCK) {
-        let range = first..(first + BLOCK).min(rows.len());
-        let (squares, reaches) = (&mut squares[..range.len()], &mut reaches[..range.len()]);
+    let mut sums = [0.0; 2];
+    over_blocks(frame, 2, &mut sums, |range, sums| {
+        let mut room = [[0.0; BLOCK]; 3];
+        let [squares, reaches, predictors] = room.each_mut().map(|part| &mut part[..range.len()]);
         rows.design.row_sizes(range.clone(), &sizes, squares, reaches);
-        for (n, reach) in range.zip(reaches.iter()) {
-            let (m, t, w) = (quadratics[n], (predictors[n] - frame.middles[n]).abs(), rows.weights[n]);
+        rows.predictors(range.clone(), center, predictors);
+        for ((n, reach), s) in range.zip(reaches.iter()).zip(predictors.iter()) {
+            let (m, t, w) = (quadratics[n], (s - frame.middles[n]).abs(), rows.weights[n]);
             let offset = rows.offset_size(n);
             let off = (d + 8.0) * f64::EPSILON * (reach + offset + frame.middles[n].abs());
             let pull = m.slope.abs() + m.bend * (t + off);
-            value += w * (unit * (m.value.abs() + t * pull) + off * pull);
-            slope += w * spreads[n] * (unit * pull + m.bend * off);
+            sums[0] += w * (unit * (m.value.abs() + t * pull) + off * pull);
+            sums[1] += w * spreads[n] * (unit * pull + m.bend * off);
         }
-    }
+    });
+    let [value, slope] = sums;
     let away: Vec<f64> = (0..center.len()).map(|i| (center[i] - prior.center(i)).abs()).collect();
     let pulls = prior.sizes(&away);
     let energy = 0.5 * pulls.iter().zip(&away).map(|(p, x)| p * x).sum::<f64>();

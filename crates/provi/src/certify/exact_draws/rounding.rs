@@ -2,12 +2,14 @@
 
 use super::envelope::Slabs;
 use super::layer::{Frame, Layer};
+use crate::base::chunked::{self, Chunks};
 use crate::base::special::chi_square::chi_square_tail;
 use crate::base::special::normal_density;
 use crate::glm::design::BLOCK;
 use crate::glm::rows::Within;
 use crate::target::Rounding;
 use crate::target::rounding::deviations;
+use std::ops::Range;
 
 /// ‖e‖ at the ends of the shells, in multiples of √d + 3.
 const RADII: [f64; 12] = [1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0];
@@ -78,10 +80,9 @@ fn log_near_bound(frame: &Frame<'_>, layer: &Layer, radius: f64, bound: &[f64]) 
     let spreads = deviations(q);
     let scales: Vec<f64> = q.mean().iter().zip(&spreads).map(|(m, sd)| m.abs() + radius * sd).collect();
     let unit = (q.dim() as f64 + 8.0) * f64::EPSILON;
-    let (mut squares, mut sizes) = ([0.0; BLOCK], [0.0; BLOCK]);
-    let (mut sum, mut largest) = (0.0, f64::NEG_INFINITY);
-    for first in (0..rows.len()).step_by(BLOCK) {
-        let range = first..(first + BLOCK).min(rows.len());
+    let of_block = |range: Range<usize>| {
+        let (mut sum, mut largest) = (0.0, f64::NEG_INFINITY);
+        let (mut squares, mut sizes) = ([0.0; BLOCK], [0.0; BLOCK]);
         let (squares, sizes) = (&mut squares[..range.len()], &mut sizes[..range.len()]);
         rows.design.row_sizes(range.clone(), &scales, squares, sizes);
         for (n, size) in range.zip(sizes.iter()).filter(|(n, _)| bound[*n].is_finite()) {
@@ -93,7 +94,14 @@ fn log_near_bound(frame: &Frame<'_>, layer: &Layer, radius: f64, bound: &[f64]) 
                 largest = f64::max(largest, unit.ln() - 0.5 * cut * cut);
             }
         }
-    }
+        (sum, largest)
+    };
+    let chunks = Chunks { len: rows.len(), size: BLOCK, work: rows.design.entries() };
+    let (sum, largest) = chunked::map(chunks, of_block)
+        .into_iter()
+        .fold((0.0, f64::NEG_INFINITY), |(sum, largest), (more, other)| {
+            (sum + more, f64::max(largest, other))
+        });
     if sum > 0.0 { sum.ln() } else { largest + (2.0 * rows.len() as f64).ln() }
 }
 

@@ -6,11 +6,13 @@ use super::layer::{Frame, Layer};
 use super::*;
 use crate::auto::solve::Solver;
 use crate::base::error::Error;
+use crate::base::linalg::norm;
 use crate::base::stop::{Signal, Stop};
 use crate::glm::Prior;
 use crate::glm::design::Design;
 use crate::glm::rows::Slab;
 use crate::target::{Family, Target};
+use provi_kernels::triangle;
 
 /// A run on fresh seeds is red with this probability for each Kolmogorov–Smirnov test.
 const LEVEL: f64 = 1e-7;
@@ -216,6 +218,10 @@ impl Envelope for Planted {
         }
         bound
     }
+
+    fn is_inside(&self, piece: usize, bound: f64) -> bool {
+        self.own.is_inside(piece, bound)
+    }
 }
 
 /// The twins of the tests above: each mistake is seen by the same test at the same level.
@@ -259,7 +265,7 @@ fn envelopes_are_above_the_density() {
     for family in FAMILIES {
         let model = model(family, 2);
         let frame = Frame::new(&model, somewhere(2));
-        for (j, layer) in chain::cheapest(&frame).unwrap().unwrap().iter().enumerate() {
+        for (j, layer) in chain::cheapest(&frame, Search::default()).unwrap().unwrap().iter().enumerate() {
             let (mut least, mut u, mut z) = (f64::INFINITY, [0.0; 2], [0.0; 2]);
             for k in 0..4000 {
                 provi_kernels::normals(1, k, 0, &mut u);
@@ -269,9 +275,59 @@ fn envelopes_are_above_the_density() {
                 let energy = -model.log_density(&z, &mut [0.0; 2]).unwrap() - model.linear.constant;
                 let room = layer.height - 0.5 * (u[0] * u[0] + u[1] * u[1]) + energy;
                 assert!(!inside || room > -1e-9, "{family:?}: {room}");
+                assert!(inside || norm(&u) > layer.free_radius(), "{family:?}: {u:?}");
                 least = least.min(room);
             }
             assert!(j > 0 || least < 0.5, "{family:?}: {least}");
+        }
+    }
+}
+
+fn best(model: &Glm) -> Gaussian<Triangular> {
+    Solver::default().run(model).unwrap().gaussian
+}
+
+/// A free radius is the largest: a little beyond it, along the row that decides about it, a point is outside.
+#[test]
+fn beyond_the_free_radius_a_slab_ends() {
+    let model = model(Family::Bernoulli, 2);
+    let frame = Frame::new(&model, best(&model));
+    for width in [0.7, 2.0, 6.0] {
+        let layer = Layer::new(&frame, frame.spreads.iter().map(|s| s * width).collect()).unwrap().unwrap();
+        let radius = layer.free_radius();
+        assert!(radius > 0.3 * width, "{width}: {radius}");
+        let ends_by = |factor: f64| {
+            (0..frame.len()).any(|n| {
+                let (mut row, mut v, mut z) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+                model.rows.design.add_row(n, 1.0, &mut row);
+                triangle::multiply_transposed(layer.gaussian.factor(), &row, &mut v);
+                let scale = factor * radius / norm(&v);
+                [scale, -scale].iter().any(|scale| {
+                    layer.gaussian.transport(&v.map(|x| x * scale), &mut z);
+                    let t = model.rows.all_predictors(&z);
+                    (0..t.len()).any(|k| (t[k] - frame.middles[k]).abs() > layer.reach[k])
+                })
+            })
+        };
+        assert!(!ends_by(1.0) && ends_by(1.0 + 1e-5), "{width}");
+    }
+}
+
+/// A coarse search, and one for densities from elsewhere, cost more proposals; the law is the same.
+#[test]
+fn a_coarse_search_changes_cost_alone() {
+    let model = model(Family::Bernoulli, 2);
+    for (apart, coarse) in [(false, true), (true, false), (true, true)] {
+        let frame = Frame::new(&model, best(&model));
+        let layers = chain::cheapest(&frame, Search { apart, coarse }).unwrap().unwrap();
+        assert!(!apart || layers[0].free_radius() > 2.5, "{}", layers[0].free_radius());
+        let slabs = Slabs::new(layers, frame.middles.clone());
+        let mut draws =
+            ExactDraws::through(Cow::Borrowed(&model), None, Box::new(slabs), Seed(5), [1.0, 0.0]);
+        let points = draws.draw(FEWER).unwrap();
+        for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -2.0]] {
+            let excess = excess(along(&points, &v), distribution(&model, &v));
+            assert!(excess < 1.0, "{apart} {coarse}: {excess}");
         }
     }
 }
@@ -282,7 +338,7 @@ fn a_gaussian_posterior_takes_one_proposal_a_draw() {
     let draws = ExactDraws::new(&model, &somewhere(2), Seed(0)).unwrap();
     // q is not the posterior, so log ∫e^{−E} is not its lower bound: look at the envelope alone.
     let frame = Frame::new(&model, somewhere(2));
-    assert_eq!(chain::cheapest(&frame).unwrap().unwrap().len(), 1);
+    assert_eq!(chain::cheapest(&frame, Search::default()).unwrap().unwrap().len(), 1);
     let mut draws = draws;
     draws.draw(50_000).unwrap();
     assert!(draws.proposed() < 50_000 + 2 * MOST_WAVE as u64);

@@ -4,6 +4,7 @@ mod hermite;
 
 use crate::base::chunked::Chunks;
 use crate::glm::Family;
+use crate::glm::device::DeviceRule;
 use crate::glm::family::{Form, Halves, Rate};
 use crate::target::curvature::Provenance;
 use provi_kernels::Cloglog;
@@ -220,6 +221,17 @@ fn rules() -> &'static [Rule] {
 
 fn rule_for(deviation: f64) -> usize {
     rules().partition_point(|r| r.widest < deviation).min(rules().len() - 1)
+}
+
+/// The rules for a device, two levels finer than the logistic family needs, so that every family is integrated well.
+pub(in crate::glm) fn device_rules() -> Vec<DeviceRule<'static>> {
+    let all = rules();
+    let finer = |k: usize| &all[(k.max(HERMITES) + 2).min(all.len() - 1)];
+    let of = |k: usize| {
+        let rule = finer(k);
+        DeviceRule { widest: all[k].widest, nodes: &rule.nodes, weights: &rule.weights }
+    };
+    (HERMITES..all.len()).map(of).collect()
 }
 
 /// A trapezoid one level finer than for the logistic family.

@@ -114,6 +114,35 @@ impl Gaps {
         }
     }
 
+    /// The predictor at which the mean number of the category, 1 + Σ_k P(y > k), is x: Newton's method in a bracket, for the mean rises from 1 to
+    /// K. Infinite at the ends.
+    pub(crate) fn predictor_of_mean(&self, x: f64) -> f64 {
+        let most = self.categories() as f64;
+        if x <= 1.0 || x >= most {
+            return if x <= 1.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+        }
+        let (mut low, mut high) = (-LAST, self.cut(self.categories() - 1) + LAST);
+        let mut at = 0.5 * (low + high);
+        for _ in 0..200 {
+            let (mut mean, mut slope) = (1.0, 0.0);
+            for p in self.exceeding(at) {
+                (mean, slope) = (mean + p, slope + p * (1.0 - p));
+            }
+            if mean < x {
+                low = at
+            } else {
+                high = at
+            }
+            let newton = at - (mean - x) / slope;
+            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
+            if (next - at).abs() <= 1e-13 * (1.0 + at.abs()) {
+                return next;
+            }
+            at = next;
+        }
+        at
+    }
+
     /// P(y = k) at a predictor.
     pub(crate) fn probability(&self, k: usize, s: f64) -> f64 {
         let (y, shift) = self.code(k as f64);
@@ -157,6 +186,9 @@ impl TryFrom<Vec<f64>> for Gaps {
         Self::new(&widths)
     }
 }
+
+/// So far beyond the outer cut points every category but one has no probability in double precision.
+const LAST: f64 = 745.0;
 
 /// The logistic rows that an ordered row is the sum of, each as (what is added to the predictor, response).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -255,6 +287,21 @@ mod tests {
                 }
                 assert!(claimed[3..].iter().all(|x| x.abs() <= 0.0));
             }
+        }
+    }
+
+    #[test]
+    fn the_predictor_of_a_mean_has_that_mean() {
+        for widths in [&[][..], &[0.3], &[1.5, 40.0], &[1e-3, 5.0, 0.1, 0.7, 2.0, 0.2, 0.9, 1.1, 0.5]] {
+            let gaps = some(widths);
+            for s in [-9.0, -0.4, 0.0, 0.8, 3.0, 7.0] {
+                let mean = 1.0 + gaps.exceeding(s).sum::<f64>();
+                let back = gaps.predictor_of_mean(mean);
+                let again = 1.0 + gaps.exceeding(back).sum::<f64>();
+                assert!((again - mean).abs() < 1e-12 * mean, "{widths:?} {s}: {back}");
+            }
+            let most = gaps.categories() as f64;
+            assert!(gaps.predictor_of_mean(1.0) < -1e300 && gaps.predictor_of_mean(most) > 1e300);
         }
     }
 

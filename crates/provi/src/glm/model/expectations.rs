@@ -28,8 +28,11 @@ impl Expectations for Glm {
         matches!(self.linear.family, Family::Gaussian { .. })
     }
 
-    /// By the sparse factor of the precision, if it is much smaller than the full one.
+    /// By a device, or by the sparse factor of the precision if that is much smaller than the full one.
     fn near_optimum(&self, goal: f64) -> Result<Option<Gaussian<Triangular>>> {
+        if let Some(found) = self.near_optimum_aside(goal)? {
+            return Ok(Some(found));
+        }
         if self.dim() < SPARSE_FROM || !self.design().is_sparse() {
             return Ok(None);
         }

@@ -6,7 +6,11 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::{packed_index, packed_len};
 use crate::base::scratch::Scratch;
 use crate::glm::Family;
-use crate::glm::device::{DeviceFailure, DeviceFamily, DeviceRounding, DeviceRows, Held, OnDevice};
+use crate::glm::device::{
+    DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, Held, OnDevice,
+};
+use crate::glm::expectation::quadrature;
+use crate::target::rounding::gamma;
 use crate::target::standard::Standard;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -71,6 +75,18 @@ impl Family {
     }
 }
 
+impl Family {
+    /// Why no device can have rows of this family, if that is so.
+    pub(in crate::glm) fn refused_by_devices(self, sparse: bool) -> Option<&'static str> {
+        if sparse {
+            return Some("the design is stored sparsely");
+        }
+        let why =
+            if self.gaps().is_some() { "its categories are ordered" } else { "some times lie in intervals" };
+        self.on_device().is_none().then_some(why)
+    }
+}
+
 impl Rows {
     /// The same rows, which a device may have.
     pub(crate) fn with_device(mut self, on: OnDevice) -> Self {
@@ -85,15 +101,7 @@ impl Rows {
 
     /// Why no device can have these rows, if that is so.
     pub(crate) fn refused_by_devices(&self) -> Option<&'static str> {
-        if self.design.is_sparse() {
-            return Some("the design is stored sparsely");
-        }
-        let why = if self.family.gaps().is_some() {
-            "its categories are ordered"
-        } else {
-            "some times lie in intervals"
-        };
-        self.family.on_device().is_none().then_some(why)
+        self.family.refused_by_devices(self.design.is_sparse())
     }
 
     /// What the device states about sums over these rows, if it may have them.
@@ -102,9 +110,9 @@ impl Rows {
         (!self.design.is_sparse()).then(|| on.device().rounding(family, self.len(), self.design.columns()))
     }
 
-    /// The longest chain of additions behind an energy or its slope there; 0 without a device.
-    pub(crate) fn device_chain(&self) -> usize {
-        self.device_rounding().map_or(0, |of| of.chain)
+    /// The longest chains of additions behind an energy and behind a slope there; 0 without a device.
+    pub(crate) fn device_chains(&self) -> [usize; 2] {
+        self.device_rounding().map_or([0; 2], |of| [of.value_chain, of.slope_chain])
     }
 
     /// The error of its functions; 0 without a device.
@@ -140,6 +148,22 @@ impl Rows {
                 None
             }
         }
+    }
+
+    /// Expectations under N(m, CCᵀ) from the device; `None` where the processor has to take them.
+    pub(crate) fn expectations_aside(
+        &self,
+        family: Family,
+        mean: &[f64],
+        factor: &[f64],
+    ) -> Option<DeviceMoments> {
+        if family != self.family || !self.goes_aside(mean.len()) {
+            return None;
+        }
+        let aside = self.aside.as_ref()?;
+        let held = aside.place.get_or_init(|| self.held(&aside.on, mean)).as_deref()?;
+        let found = held.expectations(mean, factor, &quadrature::device_rules());
+        found.inspect_err(|failure| aside.on.failed(failure)).ok()
     }
 
     /// Copies the rows to the device, and compares it with the processor at a few of the points.
@@ -196,17 +220,18 @@ impl Rows {
         let Ok(q) = Gaussian::<Triangular>::new(z, &factor) else { return vec![f64::NAN; 1 + d] };
         let mut sums = vec![0.0; width(d)];
         self.add_rounding(self.family, &q, &[0.0], None, &mut sums);
-        let unit = (self.longest_chain() as f64 + 4.0) * f64::EPSILON;
+        let [of_values, of_slopes] = self.longest_chains().map(|chain| gamma(chain + 4.0));
         let (scalars, slopes) = sums.split_at(2);
         let (lost, sizes) = slopes.split_at(d);
-        let of = |lost: f64, size: f64| (1.0 + 1e-9) * (lost + unit * size);
-        std::iter::once(of(scalars[0], scalars[1])).chain((0..d).map(|j| of(lost[j], sizes[j]))).collect()
+        let of = |lost: f64, size: f64, gamma: f64| (1.0 + 1e-9) * (lost + gamma * size);
+        let slopes = (0..d).map(|j| of(lost[j], sizes[j], of_slopes));
+        std::iter::once(of(scalars[0], scalars[1], of_values)).chain(slopes).collect()
     }
 
-    /// The longest chain of additions behind an energy or its slope, whoever adds.
-    pub(crate) fn longest_chain(&self) -> usize {
-        let (inside, chunks) = self.energy_chain();
-        (inside + chunks).max(self.device_chain())
+    /// The longest chains of additions behind an energy and behind its slope, whoever adds.
+    pub(crate) fn longest_chains(&self) -> [f64; 2] {
+        let (own, [value, slope]) = (self.energy_chains(), self.device_chains());
+        [(own.value + own.chunks).max(value) as f64, (own.slope + own.chunks).max(slope) as f64]
     }
 }
 

@@ -24,6 +24,14 @@ pub(crate) struct Found {
     pub(crate) outside: Vec<f64>,
 }
 
+impl Found {
+    /// Energies of points all of whose predictors lie within their intervals.
+    pub(crate) fn inside(energies: &[f64]) -> Self {
+        let none = vec![0.0; energies.len()];
+        Self { energies: energies.to_vec(), beyond: none.clone(), outside: none }
+    }
+}
+
 impl Slab<'_> {
     /// Counts the predictors of row n at all points that are beyond its intervals.
     fn count(&self, n: usize, row: &[f64], (beyond, outside): (&mut [f64], &mut [f64])) {

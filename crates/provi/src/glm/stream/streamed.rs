@@ -8,6 +8,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::scratch::Scratch;
 use crate::base::stop::Agreement;
+use crate::glm::device::{MOST_DRAWS, OnDevice};
 use crate::glm::linear::Linear;
 use crate::glm::linear::local::LocalBounds;
 use crate::glm::normal_equations::{NormalEquations, residual_sums};
@@ -77,6 +78,8 @@ pub struct Streamed<S, R = Alone> {
     likelihood: Likelihood,
     /// The map through which rows are seen, if this is a model in standard coordinates.
     view: Option<Arc<Standard>>,
+    /// A device that takes energies, block by block.
+    device: Option<OnDevice>,
     /// AᵀWA in the standard coordinates that were asked for first; later ones differ at most in their scales.
     standard: Arc<OnceLock<(Standard, Matrix)>>,
     /// Makes the type usable by one thread at a time only.
@@ -105,7 +108,16 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         let linear = Linear::new(family, d, prior, likelihood)?;
         let (shards, survey) = (Arc::new(shards), Arc::new(survey));
         let standard = Arc::default();
-        Ok(Self { linear, shards, survey, likelihood, view: None, standard, thread: PhantomData })
+        Ok(Self {
+            linear,
+            shards,
+            survey,
+            likelihood,
+            view: None,
+            device: None,
+            standard,
+            thread: PhantomData,
+        })
     }
 
     /// Names the coefficients.
@@ -117,6 +129,40 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     pub fn with_prior(self, prior: Prior) -> Result<Self> {
         let linear = self.linear.with_prior(prior, self.likelihood)?;
         Ok(Self { linear, ..self })
+    }
+
+    /// Lets a device take log densities of many draws. Each block is copied there at each pass, compared with the processor at a few draws, and
+    /// forgotten, so that the card's memory bounds a block and not the data; more draws share a pass. A model with
+    /// [`Streamed::refused_by_devices`] stays as it is.
+    pub fn with_device(mut self, device: OnDevice) -> Self {
+        if self.refused_by_devices().is_none() {
+            self.device = Some(device);
+        }
+        self
+    }
+
+    /// Why no device can have these blocks, if that is so.
+    pub fn refused_by_devices(&self) -> Option<&'static str> {
+        if self.shards.reduce.size() > 1 {
+            // All processes must take as many draws in a pass.
+            return Some("several processes share the rows");
+        }
+        self.linear.family.refused_by_devices(self.survey.sparse)
+    }
+
+    /// The device, if there is one.
+    pub fn device(&self) -> Option<&OnDevice> {
+        self.device.as_ref()
+    }
+
+    /// The most rows of a block.
+    pub fn largest_block(&self) -> usize {
+        self.survey.largest.0
+    }
+
+    /// Whether a device takes energies of so many draws.
+    fn goes_aside(&self, draws: usize) -> bool {
+        self.device.as_ref().is_some_and(|on| on.pays(self.largest_block(), self.linear.dim(), draws))
     }
 
     /// Summary statistics of columns and responses over all processes. Cost: no pass.
@@ -181,6 +227,14 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         self.shards.pass(self.linear.family, Some(self.survey.own), sums, see).map(|_| ())
     }
 
+    /// The same over blocks that the device may have.
+    fn pass_aside(&self, sums: Sums<'_>, mut add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
+        self.pass(sums, |rows, sums| match self.device.as_ref().filter(|on| !on.is_gone()) {
+            Some(on) => add(&rows.clone().with_device(on.clone()), sums),
+            None => add(rows, sums),
+        })
+    }
+
     /// The same model in standard coordinates. Cost: one pass the first time, for AᵀWA.
     fn in_standard(&self, map: &Standard) -> Result<Self> {
         let mut out =
@@ -237,7 +291,7 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
     pub(crate) fn gaussian_sums(&self) -> Result<Option<NormalEquations>> {
         let Family::Gaussian { noise_sd } = self.family() else { return Ok(None) };
         let chains = self.survey.chains;
-        let chain = chains.grams.max(chains.sums).max(self.survey.energies as usize).max(self.survey.rows);
+        let chain = chains.grams.max(chains.sums).max(self.survey.energies[1] as usize).max(self.survey.rows);
         let residuals = |at: &[f64]| {
             let mut numbers = vec![0.0; OWN + residual_sums(at.len())];
             self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
@@ -297,6 +351,7 @@ impl<S, R> Clone for Streamed<S, R> {
             survey: Arc::clone(&self.survey),
             likelihood: self.likelihood,
             view: self.view.clone(),
+            device: self.device.clone(),
             standard: Arc::clone(&self.standard),
             thread: PhantomData,
         }
@@ -331,7 +386,7 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         let count = values.len();
         let (numbers, inner) = scratch.split(OWN + count + gradients.len());
         numbers.fill(0.0);
-        self.pass(Sums { numbers: &mut *numbers, matrices: &mut [] }, |rows, sums| {
+        self.pass_aside(Sums { numbers: &mut *numbers, matrices: &mut [] }, |rows, sums| {
             let (energies, pulls) = sums.numbers[OWN..].split_at_mut(count);
             rows.add_energies(self.linear.family, points, (energies, pulls), inner);
         })?;
@@ -342,7 +397,8 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     }
 
     fn batch(&self) -> usize {
-        (BATCH_NUMBERS / self.dim()).clamp(1, BATCH)
+        let most = if self.goes_aside(MOST_DRAWS) { MOST_DRAWS } else { BATCH };
+        (BATCH_NUMBERS / self.dim()).clamp(1, most)
     }
 
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
@@ -409,9 +465,14 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
     fn rounding(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Vec<Rounding>>> {
         self.linear.check_dim(q)?;
         let mut numbers = vec![0.0; OWN + radii.len() * width(q.dim())];
-        self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
+        let mut aside = [0.0_f64; 2];
+        self.pass_aside(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {
             rows.add_rounding(self.linear.family, q, radii, None, &mut sums.numbers[OWN..]);
+            let chains = rows.device_chains();
+            aside = std::array::from_fn(|k| aside[k].max(chains[k] as f64));
         })?;
-        Ok(Some(self.linear.conclude_rounding(q, radii, &numbers[OWN..], self.survey.energies)))
+        // The processor's chain counts the blocks, whoever adds inside them.
+        let chains = std::array::from_fn(|k| self.survey.energies[k] + aside[k]);
+        Ok(Some(self.linear.conclude_rounding(q, radii, &numbers[OWN..], chains)))
     }
 }

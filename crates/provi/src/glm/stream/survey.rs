@@ -26,8 +26,8 @@ pub(super) struct Survey {
     pub(super) square_norm: f64,
     /// Upper bounds of the longest chains of additions behind the sums of a pass over all blocks of all processes.
     pub(super) chains: Chains,
-    /// The same for an energy or its slope.
-    pub(super) energies: f64,
+    /// The same for an energy, and for its slope.
+    pub(super) energies: [f64; 2],
     pub(super) response: Spread,
     /// Σ w_n log y_n and Σ w_n |log y_n|, for responses above 0; of the events alone, for times to an event.
     pub(super) logs: [f64; 2],
@@ -65,7 +65,7 @@ impl Survey {
         let mut numbers = [0.0; OWN + 10];
         let mut matrices: Vec<Matrix> =
             (d <= LARGEST_GRAM).then(|| Matrix::zeros(d, d)).into_iter().collect();
-        let (mut response, mut largest) = (Spread::default(), [0; 5]);
+        let (mut response, mut largest) = (Spread::default(), [0; 6]);
         let mut data = DataSummary::empty(d);
         let sums = Sums { numbers: &mut numbers, matrices: &mut matrices };
         let own = shards.pass(family, None, sums, |rows, sums| {
@@ -73,7 +73,7 @@ impl Survey {
             // The chunks of a block are summed by themselves, then added one after the other to the sum of the
             // earlier blocks.
             let (inside, parts) = rows.design.sum_terms();
-            let ([constant, size], (_, chunks)) = (rows.constant(family), rows.energy_chain());
+            let ([constant, size], energies) = (rows.constant(family), rows.energy_chains());
             let [logs, log_sizes] =
                 if family.gamma_shape().is_some() { rows.log_sums() } else { rows.log_times() };
             let shares = [
@@ -83,7 +83,7 @@ impl Survey {
                 terms + 1.0,
                 parts as f64,
                 size,
-                chunks as f64 + 1.0,
+                energies.chunks as f64 + 1.0,
                 logs,
                 log_sizes,
                 f64::from(u8::from(rows.has_spans())),
@@ -93,7 +93,7 @@ impl Survey {
             response = response.merged(rows.response_spread());
             data.merge(&rows.summary());
             let sparse = usize::from(rows.design().is_sparse());
-            let sizes = [rows.len(), rows.stored(), inside, sparse, rows.energy_chain().0];
+            let sizes = [rows.len(), rows.stored(), inside, sparse, energies.value, energies.slope];
             largest = std::array::from_fn(|k| largest[k].max(sizes[k]));
         })?;
         if numbers[OWN] < 1.0 {
@@ -116,7 +116,8 @@ impl Survey {
                 sums: sizes[2] as usize + numbers[OWN + 4] as usize + shards.reduce.size() + 8,
                 grams: numbers[OWN + 3] as usize + shards.reduce.size() + 8,
             },
-            energies: sizes[4] + numbers[OWN + 6] + shards.reduce.size() as f64,
+            energies: [sizes[4], sizes[5]]
+                .map(|inside| inside + numbers[OWN + 6] + shards.reduce.size() as f64),
             logs: [numbers[OWN + 7], numbers[OWN + 8]],
             spans: numbers[OWN + 9] > 0.5,
             response: everywhere(&shards.reduce, response)?,
