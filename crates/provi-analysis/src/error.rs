@@ -5,6 +5,8 @@ mod bad_contrast;
 mod bad_effect;
 mod bad_fit;
 mod bad_prior;
+mod bad_regression;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,8 @@ pub use bad_contrast::BadContrast;
 pub use bad_effect::BadEffect;
 pub use bad_fit::BadFit;
 pub use bad_prior::BadPrior;
+pub use bad_regression::BadRegression;
+use words::{correlation_labels, heavy, listed, most_of, of_process, scale_labels, scales};
 
 /// [`std::result::Result`] with an [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -71,6 +75,9 @@ pub enum Error {
     /// An ordered response or family without the other, or gaps that do not fit.
     #[error(transparent)]
     Categories(#[from] BadCategories),
+    /// What does not go with a family beyond one log-concave function of one linear predictor.
+    #[error(transparent)]
+    Regression(#[from] BadRegression),
     /// A column of clusters that is not there.
     #[error("{table} has no column `{column}` whose values could be clusters")]
     NoCluster {
@@ -548,53 +555,4 @@ impl Error {
                 | Self::SamplingOfNothing { .. }
         )
     }
-}
-
-fn of_process(process: Option<u32>) -> String {
-    process.map_or(String::new(), |process| format!(", process {process}"))
-}
-
-fn heavy(pareto_k: f64) -> String {
-    if pareto_k.is_finite() {
-        format!("k̂ = {pareto_k:.2} is above 0.7, the limit,")
-    } else {
-        "no k̂ could be found, so nothing is known about the tail".to_owned()
-    }
-}
-
-/// A list of names, at most the first ten.
-fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
-    let more = if names.len() > shown.len() { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
-}
-
-/// "; it has cor(clinic)", or what a model needs to have some.
-fn correlation_labels(known: &[String]) -> String {
-    match known.is_empty() {
-        true => "; a term such as (x | clinic), with two or three effects whose scales are integrated over, has some".to_owned(),
-        false => format!("; it has {}", known.join(", ")),
-    }
-}
-
-/// "; its scales are sigma, sd(clinic:(Intercept))".
-fn scale_labels(known: &[String]) -> String {
-    match known {
-        [] => "; it has none".to_owned(),
-        known => format!("; its scales are {}", known.join(", ")),
-    }
-}
-
-fn scales(known: &[String]) -> String {
-    if known.is_empty() {
-        ": the formula has none".to_owned()
-    } else {
-        format!(", which are {}", listed(known))
-    }
-}
-
-fn most_of(group: Option<&(String, usize)>) -> String {
-    group.map_or_else(String::new, |(text, levels)| {
-        format!(", most of them for the {} levels of `{text}`", grouped(*levels as u64))
-    })
 }

@@ -13,6 +13,7 @@ mod opened;
 mod prior;
 mod prior_from;
 pub(crate) mod prior_words;
+mod regression;
 mod scales;
 mod target;
 mod warnings;
@@ -23,6 +24,8 @@ pub use data::{Data, USUAL_MEMORY};
 pub use design::design;
 pub use prior_from::Earlier;
 pub(crate) use prior_from::constants;
+pub use regression::RegressionModel;
+pub(crate) use regression::{DRAWS as PARAMETER_DRAWS, natural as natural_parameters};
 pub use scales::{Integrating, UnknownNoise};
 pub(crate) use target::ModelRows;
 pub use target::{FileModel, ModelTarget};
@@ -35,8 +38,10 @@ use provi::sparse::AnyGaussian;
 use provi::target::{Family, Gaps, Prior};
 use provi_table::{CodedFactor, Dropped, Formula, FrameOptions, GroupTerm, Missing, Recipe, Variable};
 
-use crate::error::{BadCategories, Error, Result};
-use crate::options::{FactorName, MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec};
+use crate::error::{BadCategories, BadRegression, Error, Result};
+use crate::options::{
+    FactorName, FamilyName, MissingName, ModelOptions, NormalPrior, PRIOR_SCALE, PriorSpec,
+};
 use crate::record::prior_from::PriorFrom;
 use opened::{Facts, Head, Opened};
 use scales::Chosen;
@@ -116,6 +121,17 @@ impl Model {
     /// From data in memory and what is known besides the options.
     pub(crate) fn make(data: &Data, text: &str, options: &ModelOptions, given: Given<'_>) -> Result<Self> {
         let formula = parse(text)?;
+        match RegressionModel::asked(&formula, options) {
+            Some(family) => {
+                let (what, family) = ("this command".to_owned(), family.name());
+                return Err(BadRegression::NotThere { what, family }.into());
+            }
+            None if formula.is_multinomial() => {
+                let family = options.family.map_or("", FamilyName::name);
+                return Err(BadRegression::StrayLevels { family }.into());
+            }
+            None => {}
+        }
         let read = match (given, &options.prior_from) {
             (Given::Nothing, Some(path)) => Some(Earlier::read(path)?),
             _ => None,
@@ -365,7 +381,7 @@ pub fn time_unit(mean: f64) -> f64 {
 /// The named family, or the one that the response determines; and whether it was chosen from the response.
 fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Family, bool)> {
     let noise_sd = options.noise_sd.unwrap_or(1.0);
-    let named = options.family.map(|name| name.family(noise_sd));
+    let named = options.family.and_then(|name| name.family(noise_sd));
     let family = match named {
         Some(family) => family,
         None if head.has_trials => Family::Binomial,
@@ -389,6 +405,9 @@ fn family(options: &ModelOptions, head: &Head<'_>, table: &str) -> Result<(Famil
         _ => family,
     };
     let family = with_gaps(family, options, head)?;
+    if options.nu.is_some() {
+        return Err(BadRegression::StrayOption { option: "nu", family: family.name() }.into());
+    }
     match (family.noise_sd(), options.noise_sd) {
         (Some(_), _) | (_, None) => {}
         (None, Some(noise_sd)) => return Err(Error::StrayNoise { noise_sd, family: family.name() }),

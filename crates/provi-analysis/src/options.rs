@@ -39,10 +39,10 @@ options! {
 /// The likelihood family, the priors, and how columns are used.
 pub struct ModelOptions {
     /// How the response depends on the predictors [default: bernoulli for a binary response, binomial for counts
-    /// of successes, weibull for times to an event, ordered for ordered(..)]
+    /// of successes, weibull for times to an event, ordered for ordered(..), multinomial for multinomial(..)]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Model"))]
     pub family: Option<FamilyName>,
-    /// Standard deviation of the noise, for the gaussian family; relative to the mean for the gamma family, whose shape is 1/SD²; of the
+    /// Standard deviation of the noise, for the gaussian family, and its scale for the student family; relative to the mean for the gamma family, whose shape is 1/SD²; of the
     /// rates of negbinomial counts, relative to their mean; the scale of the log time for the weibull family, whose shape is 1/SD
     /// [default: unknown, see --scales]
     #[cfg_attr(
@@ -56,6 +56,12 @@ pub struct ModelOptions {
         arg(long, value_name = "WIDTHS", value_delimiter = ',', allow_negative_numbers = true, help_heading = "Model")
     )]
     pub gaps: Vec<f64>,
+    /// Degrees of freedom of the noise of the student family [default: unknown, with the prior gamma(2, 0.1) above 1]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "DF", allow_negative_numbers = true, help_heading = "Model")
+    )]
+    pub nu: Option<f64>,
     /// Prior of the coefficients, 'normal(0, 2.5)', or of some, 'dose=normal(1, 0.5)', 'age*=normal(0, 1)'; repeatable
     /// [default: scaled by the data, see `provi explain priors`]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SPEC", help_heading = "Model"))]

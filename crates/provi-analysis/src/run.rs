@@ -16,6 +16,7 @@ pub mod predict;
 pub mod prior_predictive;
 pub mod problem;
 pub mod recording;
+pub mod regression;
 pub mod robust;
 pub mod sampled;
 pub mod sensitivity;

@@ -25,6 +25,7 @@ mod priors;
 mod programs;
 mod questions;
 mod reference;
+mod regressions;
 mod robust;
 mod room;
 mod same_units;

@@ -94,7 +94,7 @@ fn what_has_no_order_is_refused_with_the_way_out() {
     bench.write("pain.csv", PAIN);
     for (words, said) in [
         (&["ordered(pain) ~ dose"][..], "write ordered(pain, levels = c(..))"),
-        (&["pain ~ dose"], "or ordered(..) with levels in an order"),
+        (&["pain ~ dose"], "ordered(..) with levels in an order, or multinomial(..) without one"),
         (
             &["ordered(pain, levels = c('none', 'mild')) ~ dose"],
             "the level `severe`, which is not among its listed levels",

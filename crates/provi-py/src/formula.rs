@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use numpy::IntoPyArray;
 use provi::fit::{Snapshot, Watch};
+use provi::predict::Prediction;
 use provi::stop::Signal;
 use provi_analysis::Analysis;
-use provi_analysis::model::device;
+use provi_analysis::model::{self, RegressionModel, device};
 use provi_analysis::show::rows::LEVEL;
 use provi_table::{Missing, NewLevels};
 use pyo3::prelude::*;
@@ -55,6 +56,12 @@ pub(crate) fn fit_formula(
             let (begin, limit) = (Instant::now(), run.limit()?);
             let deadline = limit.and_then(|limit| begin.checked_add(limit));
             Signal::on(&its.stop).at(deadline).cover(|| {
+                let asked = RegressionModel::asked(&model::parse(&formula)?, &model);
+                if asked.is_some() && earlier.is_none() {
+                    let model = RegressionModel::build(&data, &formula, &model)?;
+                    watch.time_limit = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
+                    return model.fit(&run, &mut watch);
+                }
                 let analysis = match &earlier {
                     Some(earlier) => Analysis::after(data, &formula, &model, earlier, EARLIER)?,
                     None => Analysis::of(data, &formula, &model)?,
@@ -111,8 +118,19 @@ pub(crate) fn predict_table<'py>(
     let found = interruptible(py, move || {
         let refuse = |error| provi_analysis::Error::table(error, &fitted.file.model.formula);
         let table = data.table().map_err(refuse)?;
-        let new = fitted.new_data(&table, groups, missing)?;
         let level = level.unwrap_or(LEVEL);
+        if fitted.file.likelihood().is_some() {
+            if time.is_some() {
+                fitted.needs_one_predictor("a probability after a time")?;
+            }
+            let new = fitted.regression_rows(&table, missing, false)?;
+            let found = new.predict(level)?;
+            let rows: Vec<Prediction> = found.iter().filter_map(|row| row.first().copied()).collect();
+            let levels = if found.iter().any(|row| row.len() > 1) { found } else { Vec::new() };
+            let names = fitted.file.model.categories.clone();
+            return Ok((rows, (names, levels), None, new.lines.clone(), None));
+        }
+        let new = fitted.new_data(&table, groups, missing)?;
         let (rows, error) = match time {
             Some(time) => (new.survival(time, level)?, new.tv_bound()),
             None => (new.predict(level)?, new.probability_error()),

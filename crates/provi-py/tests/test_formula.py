@@ -286,3 +286,33 @@ def test_smooths_bend_as_much_as_the_data_ask_for(tmp_path):
     assert len(curve["estimate"]) == 5
     with pytest.raises(ValueError, match="needs its period"):
         provi.fit_formula('y ~ s(hour, bs = "cc")', data, family="gaussian", progress=False)
+
+
+def test_families_that_are_not_log_concave_and_levels_without_an_order():
+    x = [-1.5, -1.2, -0.9, -0.7, -0.5, -0.4, -0.2, -0.1, 0.1, 0.3, 0.4, 0.6, 0.8, 0.9, 1.1, 1.3]
+    data = {
+        "x": x,
+        "y": [0.1, 0.4, 0.9, 0.6, 1.2, 1.1, 1.5, 1.4, 1.9, 2.2, 25.0, 2.4, 2.9, 3.1, 3.0, 3.6],
+        "count": [0, 0, 3, 0, 0, 2, 0, 1, 2, 0, 4, 3, 6, 0, 5, 7],
+        "k": [4, 0, 5, 8, 1, 9, 3, 5, 3, 6, 12, 9, 3, 7, 19, 13],
+        "n": [8, 12, 20, 15] * 4,
+        "party": list("nlnrlnnrlrnrlrrl"),
+    }
+    fit = provi.fit_formula("y ~ x", data, family="student", seed=1, progress=False)
+    assert fit.family == "student" and fit.names[-2:] == ["log(sigma)", "log(nu-1)"]
+    assert abs(fit.mean[1] - 1.13) < 0.1 and fit.certificate.kl.bound is None
+    known = provi.fit_formula("y ~ x", data, family="student", nu=4, seed=1, progress=False)
+    assert known.names == ["(Intercept)", "x", "log(sigma)"]
+    assert known.predict({"x": [0.0, 1.0]})["mean"].shape == (2,)
+    for formula, family in [("k | trials(n) ~ x", "betabinomial"), ("count ~ x", "zipoisson")]:
+        fit = provi.fit_formula(formula, data, family=family, seed=1, progress=False)
+        assert (fit.predict({"x": [0.0], "n": [10]})["mean"] > 0).all()
+    levels = provi.fit_formula("multinomial(party) ~ x", data, seed=1, progress=False)
+    assert levels.names == ["n:(Intercept)", "n:x", "r:(Intercept)", "r:x"]
+    assert levels.certificate.kl.bound is not None
+    predicted = levels.predict({"x": [0.5]})
+    assert abs(sum(predicted[f"p({level})"][0] for level in "lnr") - 1) < 1e-9
+    with pytest.raises(ValueError, match="takes no term such as"):
+        provi.fit_formula("y ~ x + (1 | party)", data, family="student", progress=False)
+    with pytest.raises(ValueError, match="not there for family student"):
+        known.loo(data)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! formula  := response `~` sum
-//! response := name | call | `cbind(` name `,` name `)` | `surv(` name `,` name `)` | `ordered(` name `)` | name `|` `trials(` name or number `)`
+//! response := name | call | `cbind(` name `,` name `)` | `surv(` name `,` name `)` | `ordered(` name `)` | `multinomial(` name `)` | name `|` `trials(` name or number `)`
 //! sum      := [`+` | `-`] item { (`+` | `-`) item }
 //! item     := product | `0` | `1` | `.` | `offset(` arithmetic `)` | group
 //! product  := power { (`*` | `/` | `%in%` | `:`) power }       `:` binds first, then `%in%`, then `/` and `*`
@@ -109,9 +109,9 @@ impl Formula {
     /// The name of the response: that of its column, or its text in the formula.
     pub fn response_name(&self) -> String {
         match self.response() {
-            Response::Value(Expression::Column(name)) | Response::Ordered { column: name, .. } => {
-                name.clone()
-            }
+            Response::Value(Expression::Column(name))
+            | Response::Ordered { column: name, .. }
+            | Response::Multinomial { column: name, .. } => name.clone(),
             other => other.to_string(),
         }
     }
@@ -159,9 +159,22 @@ impl Formula {
         matches!(self.response(), Response::Survival { .. } | Response::Interval { .. })
     }
 
-    /// Whether the response is an ordered category.
-    pub(crate) fn is_ordered(&self) -> bool {
-        matches!(self.response(), Response::Ordered { .. })
+    /// Whether the response is a category, with an order or without.
+    pub(crate) fn is_category(&self) -> bool {
+        matches!(self.response(), Response::Ordered { .. } | Response::Multinomial { .. })
+    }
+
+    /// Whether the response is a category without an order.
+    pub fn is_multinomial(&self) -> bool {
+        matches!(self.response(), Response::Multinomial { .. })
+    }
+
+    /// The same formula, its response a category without an order if it is a column.
+    pub fn as_multinomial(mut self) -> Self {
+        if let Response::Value(Expression::Column(column)) = &self.response.node {
+            self.response.node = Response::Multinomial { column: column.clone(), levels: Vec::new() };
+        }
+        self
     }
 
     /// The columns of intervals, in which an empty cell stands for an open end: lower and upper.

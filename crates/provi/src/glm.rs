@@ -14,6 +14,7 @@ pub(crate) mod model;
 pub(crate) mod normal_equations;
 pub mod predict;
 pub(crate) mod prior;
+pub mod regression;
 pub(crate) mod rows;
 mod score;
 pub mod separation;
@@ -29,6 +30,7 @@ pub use hierarchical::{
 };
 pub use model::Glm;
 pub use prior::{DataPrior, Prior};
+pub use regression::{Likelihood, Regression};
 pub use rows::{ColumnSummary, DataSummary, Time};
 pub use sparse::SparseForm;
 pub use sparse_glm::SparseGlm;

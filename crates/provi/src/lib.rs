@@ -80,6 +80,7 @@
 //! | [`evidence`] | comparing two models by bounds on their log evidence |
 //! | [`scales`] | prior deviations and noise: those that maximise the ELBO, or integrated out under a prior |
 //! | [`predict`] | responses at new rows: mean, interval, draws |
+//! | [`regression`] | regressions beyond one log-concave function of one predictor: Student noise, levels without an order, more variable counts |
 //! | [`sparse`] | models with many group effects: q by the sparse factor of its precision |
 //! | [`standard`] | coordinates that do not depend on units: columns centred and scaled, and the way back |
 //! | [`stream`] | models whose rows are read in blocks, by one process or several |
@@ -127,7 +128,7 @@ mod watch;
 pub use auto::{ascent, loo, robust, scales, solve};
 pub use base::{draws, error, gaussian, matrix, pattern, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
-pub use glm::{checks, design, device, expectation, predict, separation, sparse, stream};
+pub use glm::{checks, design, device, expectation, predict, regression, separation, sparse, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
 #[cfg(feature = "autodiff")]
 #[doc(inline)]

@@ -50,8 +50,8 @@ use crate::target::curvature::{Curvature, Provenance};
 
 // Users find the models here, in the public module `target`; they live in `glm`. Nothing in this room uses them.
 pub use crate::glm::{
-    ColumnSummary, DataPrior, DataSummary, Family, GROUP_SCALE, Gaps, Glm, Prior, SparseForm, SparseGlm,
-    Time, hierarchical_convexity, hierarchical_logistic, hierarchical_logistic_scaled,
+    ColumnSummary, DataPrior, DataSummary, Family, GROUP_SCALE, Gaps, Glm, Likelihood, Prior, Regression,
+    SparseForm, SparseGlm, Time, hierarchical_convexity, hierarchical_logistic, hierarchical_logistic_scaled,
 };
 
 /// A log density over ℝᵈ. [`Target::dim`] and [`Target::log_density`] are enough; each further method enables a

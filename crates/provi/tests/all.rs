@@ -22,6 +22,7 @@ mod paper;
 mod positive;
 mod practical;
 mod recoded;
+mod regression;
 mod robust;
 mod rough;
 mod rounding;

@@ -208,7 +208,7 @@ fn is_interval([_, from, to]: &[f64; 3]) -> bool {
 }
 
 /// A digest of the lines used; empty if all rows are used.
-fn rows_sha256(frame: &ModelFrame) -> String {
+pub(super) fn rows_sha256(frame: &ModelFrame) -> String {
     if frame.dropped.rows == 0 {
         return String::new();
     }

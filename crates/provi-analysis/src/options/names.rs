@@ -62,11 +62,19 @@ pub enum FamilyName {
     Negbinomial,
     /// Categories in an order, logit link with proportional odds.
     Ordered,
+    /// Numbers whose noise has heavy tails: Student's distribution.
+    Student,
+    /// Levels without an order, logits of each against the first.
+    Multinomial,
+    /// Successes among trials whose probability varies between rows, logit link.
+    Betabinomial,
+    /// Counts with more zeros than Poisson counts have, log link.
+    Zipoisson,
 }
 
 impl FamilyName {
     /// All families, in the order of help texts.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Gaussian,
         Self::Bernoulli,
         Self::Probit,
@@ -78,11 +86,16 @@ impl FamilyName {
         Self::Exponential,
         Self::Weibull,
         Self::Ordered,
+        Self::Multinomial,
+        Self::Student,
+        Self::Betabinomial,
+        Self::Zipoisson,
     ];
 
-    /// The library's family; `noise_sd` is used by families with a noise only. Ordered categories have no gaps yet, as if there were two.
-    pub fn family(self, noise_sd: f64) -> Family {
-        match self {
+    /// The library's family; `noise_sd` is used by families with a noise only. Ordered categories have no gaps yet, as if there were two. None if
+    /// the likelihood is not one log-concave function of one linear predictor: see [`FamilyName::is_regression`].
+    pub fn family(self, noise_sd: f64) -> Option<Family> {
+        Some(match self {
             Self::Gaussian => Family::Gaussian { noise_sd },
             Self::Bernoulli => Family::Bernoulli,
             Self::Probit => Family::Probit,
@@ -94,12 +107,24 @@ impl FamilyName {
             Self::Weibull => Family::Weibull { noise_sd, unit: 1.0, coarse: false },
             Self::Negbinomial => Family::NegativeBinomial { noise_sd },
             Self::Ordered => Family::Ordered { gaps: Gaps::default() },
-        }
+            Self::Multinomial | Self::Student | Self::Betabinomial | Self::Zipoisson => return None,
+        })
+    }
+
+    /// Whether the likelihood is not one log-concave function of one linear predictor: a [`provi::target::Regression`].
+    pub fn is_regression(self) -> bool {
+        self.family(1.0).is_none()
     }
 
     /// The library's name.
     pub fn name(self) -> &'static str {
-        self.family(1.0).name()
+        match self {
+            Self::Multinomial => "multinomial",
+            Self::Student => "student",
+            Self::Betabinomial => "betabinomial",
+            Self::Zipoisson => "zipoisson",
+            _ => self.family(1.0).map_or("", Family::name),
+        }
     }
 }
 
@@ -220,7 +245,7 @@ mod tests {
         let refusal = "normal".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, negbinomial, gamma, exponential, weibull, ordered"
+            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, negbinomial, gamma, exponential, weibull, ordered, multinomial, student, betabinomial, zipoisson"
         );
     }
 }

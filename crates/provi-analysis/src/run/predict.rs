@@ -15,7 +15,7 @@ use provi::{Design, Matrix, Seed};
 use provi_table::{Dropped, Missing, NewLevel, NewLevels, NewRows, Recipe, Table};
 
 use crate::capacity::refuse_beyond;
-use crate::error::{Error, Result};
+use crate::error::{BadRegression, Error, Result};
 use crate::model::{self, Origin, Scale};
 use crate::options::FamilyName;
 use crate::record::fit_file::FitFile;
@@ -387,9 +387,13 @@ fn family(record: &FitFile) -> Result<Family> {
     let name = &record.model.family;
     let unknown = || Error::UnknownModel { what: "family", found: name.clone() };
     let family: FamilyName = name.parse().map_err(|_| unknown())?;
-    let named = match family.family(1.0).noise_sd() {
-        Some(_) => family.family(record.model.noise_sd.ok_or_else(unknown)?),
-        None => family.family(1.0),
+    let of = |noise_sd: f64| {
+        let refused = || BadRegression::NotThere { what: "an effect".to_owned(), family: family.name() };
+        family.family(noise_sd).ok_or_else(refused)
+    };
+    let named = match of(1.0)?.noise_sd() {
+        Some(_) => of(record.model.noise_sd.ok_or_else(unknown)?)?,
+        None => of(1.0)?,
     };
     let named = match record.model.time_unit {
         Some(unit) => named.with_time_unit(unit).ok_or_else(unknown)?,

@@ -19,7 +19,7 @@ use crate::model::conflict;
 use crate::model::device;
 use crate::model::memory;
 use crate::model::prior_words;
-use crate::model::{Integrating, Model, ModelRows, Origin, Scale, UnknownNoise};
+use crate::model::{Integrating, Model, ModelRows, Origin, RegressionModel, Scale, UnknownNoise};
 use crate::options::RunOptions;
 use crate::record::about::About;
 use crate::record::fit_file::{self, Kind, ModelRecord};
@@ -127,6 +127,11 @@ impl<'a> Problem<'a> {
             integrated: None,
             sparse: None,
         }
+    }
+
+    /// A regression beyond one log-concave function of one linear predictor.
+    pub fn regression(model: &'a RegressionModel) -> Self {
+        Self::density(model.target(), model.record().clone())
     }
 
     /// Any log density.

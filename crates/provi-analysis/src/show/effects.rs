@@ -243,9 +243,12 @@ pub(super) fn of_report(fit: &Fitted, level: f64) -> Result<EffectsFacts> {
     match fit.effects(&asked, None, None) {
         Ok(found) => Ok(found.facts(fit)),
         // What has no effects has no picture of them.
-        Err(crate::Error::Effect(_) | crate::Error::NotOfFormula { .. } | crate::Error::NoRecipe) => {
-            Ok(EffectsFacts::default())
-        }
+        Err(
+            crate::Error::Effect(_)
+            | crate::Error::NotOfFormula { .. }
+            | crate::Error::NoRecipe
+            | crate::Error::Regression(_),
+        ) => Ok(EffectsFacts::default()),
         // A mean may lie where a transformation is not defined; the rest of the page is still good.
         Err(crate::Error::Table { .. }) => Ok(EffectsFacts::default()),
         Err(other) => Err(other),

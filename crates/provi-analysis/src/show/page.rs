@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::model::compiled::ConstrainedRecord;
 use crate::number::{grouped, plain};
 use crate::options::PriorSpec;
-use crate::record::fit_file::FitFile;
+use crate::record::fit_file::{FitFile, Kind};
 use crate::record::mixture::ScaleSummary;
 use crate::record::scale::{Origin, Scale};
 use crate::run::fitted::Fitted;
@@ -44,7 +44,7 @@ pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
         effects: effects::of_report(fit, level)?,
         coefficients,
         quantities: match &file.constrained {
-            Some(found) => quantities(found),
+            Some(found) => quantities(found, model.kind == Kind::Formula),
             None => scales(fit, level)?,
         },
         correlation: correlation(q),
@@ -384,7 +384,8 @@ fn coefficients(fit: &Fitted, level: f64) -> Result<Vec<Coefficient>> {
     Ok(out)
 }
 
-fn quantities(found: &ConstrainedRecord) -> Quantities {
+/// Of a formula they stand beside the coefficients.
+fn quantities(found: &ConstrainedRecord, scales: bool) -> Quantities {
     let columns = found.mean.iter().zip(&found.sd).zip(found.lower.iter().zip(&found.upper));
     let rows = found.names.iter().zip(columns).map(|(name, ((&mean, &sd), (&low, &high)))| Quantity {
         name: name.clone(),
@@ -394,7 +395,7 @@ fn quantities(found: &ConstrainedRecord) -> Quantities {
         high,
         ..Quantity::default()
     });
-    Quantities { rows: rows.collect(), level: found.level, origin: found.origin(), scales: false }
+    Quantities { rows: rows.collect(), level: found.level, origin: found.origin(), scales }
 }
 
 /// Above this many coefficients a heat map is not readable.

@@ -7,7 +7,7 @@ use std::path::Path;
 use provi::scales::ScaleMixture;
 use provi::{Certificate, Seed};
 use provi_analysis::Problem;
-use provi_analysis::model::{self, Data, Model, device};
+use provi_analysis::model::{self, Data, Model, RegressionModel, device};
 use provi_analysis::options::{Layer, ModelOptions};
 use provi_analysis::record::fit_file::{EstimatesRecord, FitFile, Kind, to_json};
 use provi_analysis::record::gaussian_file::GaussianFile;
@@ -45,13 +45,25 @@ fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Out
     let claimed = record.filter(|_| !args.force);
     let formula =
         args.formula.clone().or(record.map(|r| r.model.formula.clone())).ok_or(Failure::NoFormula)?;
-    model::parse(&formula)?;
+    let parsed = model::parse(&formula)?;
     let data = match args.memory {
         Some(memory) => Data::files(data, memory.0.0),
         None => Data::read(data).map_err(|error| Failure::table(error, &formula))?,
     };
     if let Some(record) = claimed {
         refuse_other_data(record, &data)?;
+    }
+    if let Some(record) = record.filter(|record| record.likelihood().is_some()) {
+        let options = options(args, record);
+        let model = RegressionModel::build(&data, &formula, &options)?;
+        if claimed.is_some() {
+            refuse_other(record, &model.record().formula, &model.record().options)?;
+        }
+        return judge(args, given, Some(record), &Problem::regression(&model), Vec::new());
+    }
+    if record.is_none() && RegressionModel::asked(&parsed, &args.model).is_some() {
+        let model = RegressionModel::build(&data, &formula, &args.model)?;
+        return judge(args, given, None, &Problem::regression(&model), Vec::new());
     }
     let model = match record {
         Some(record) => rebuild(record, &data, &formula, &options(args, record))?,
@@ -175,11 +187,15 @@ fn options(args: &CertifyArgs, record: &FitFile) -> ModelOptions {
 
 /// Refuses another model than the fit's, unless --force.
 fn refuse_another_model(record: &FitFile, model: &Model) -> Result<()> {
-    if record.model.formula != model.formula {
-        let (stored, given) = (record.model.formula.clone(), model.formula.clone());
+    refuse_other(record, &model.formula, &model.options)
+}
+
+fn refuse_other(record: &FitFile, formula: &str, options: &ModelOptions) -> Result<()> {
+    if record.model.formula != formula {
+        let (stored, given) = (record.model.formula.clone(), formula.to_owned());
         return Err(Failure::OtherModel { what: "formula".to_owned(), stored, given });
     }
-    match record.model.options.clone().as_recorded().difference(&model.options) {
+    match record.model.options.clone().as_recorded().difference(options) {
         Some((key, stored, given)) => {
             let what = format!("--{key}");
             Err(Failure::OtherModel { what, stored, given })

@@ -2,13 +2,14 @@
 
 pub(crate) mod compiled;
 mod job;
+mod regression;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use provi::stop::Agreement;
 use provi::stream::{Alone, Reduce, together};
-use provi_analysis::model::{ModelTarget, device};
+use provi_analysis::model::{self, ModelTarget, RegressionModel, device};
 use provi_analysis::options::RunOptions;
 use provi_analysis::record::fit_file::LARGEST_COVARIANCE;
 use provi_analysis::record::store::Store;
@@ -60,6 +61,12 @@ pub(crate) fn execute(args: &FitArgs, crew: Option<&Arc<dyn Reduce>>) -> Result<
     let quiet = args.quiet || crew.rank > 0;
     let _heartbeat = Heartbeat::new(quiet, limit.and_then(|limit| begin.checked_add(limit)));
     let signal = interrupt::limited(begin, limit, crew.rank);
+    // A wrong formula is refused where it is read.
+    let formula = args.formula.as_deref().and_then(|text| model::parse(text).ok());
+    let regression = formula.and_then(|formula| RegressionModel::asked(&formula, &args.model));
+    if let Some(family) = regression.filter(|_| !args.compiled.library.is_given()) {
+        return signal.cover(|| regression::execute(&job, &crew, family, begin));
+    }
     if crew.several() {
         // What the first process does alone, such as writing, needs no agreement.
         return fit_table(&job, &crew, options, begin);

@@ -1,5 +1,7 @@
 //! `provi predict`: predictions of a fit at new rows.
 
+mod regression;
+
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
@@ -155,6 +157,9 @@ fn levels<'a>(new: &NewData<'_>, record: &'a FitFile, level: f64) -> Result<Vec<
 pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     let fit = Fitted::load(&args.fit)?;
     let record = &fit.file;
+    if record.likelihood().is_some() {
+        return regression::execute(args, &fit);
+    }
     let refuse = |error| Failure::table(error, &record.model.formula);
     let data = Data::read(&args.new).map_err(refuse)?;
     let table = data.table().map_err(refuse)?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use provi::{Matrix, Seed};
 use provi_analysis::Fitted;
-use provi_analysis::model::{Data, Model, device};
+use provi_analysis::model::{Data, Model, RegressionModel, device};
 use provi_analysis::number::grouped;
 use provi_analysis::options::{DeviceName, RunOptions};
 use provi_analysis::record::fit_file::{FitFile, write_json};
@@ -120,6 +120,8 @@ struct Asked {
     format: Format,
     fit: Fitted,
     model: Option<Model>,
+    /// The model of a family beyond one log-concave function of one linear predictor.
+    regression: Option<RegressionModel>,
 }
 
 impl Asked {
@@ -134,22 +136,24 @@ impl Asked {
         }
         device::is_there(args.device.unwrap_or_default())?;
         let fit = Fitted::load(&args.fit)?;
-        let model = match &args.data {
-            None => None,
-            Some(path) => {
-                let data =
-                    Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
-                Some(fit.model(&data, args.force)?.on_device(args.device)?)
-            }
+        let data = match &args.data {
+            None => return Ok(Self { format, fit, model: None, regression: None }),
+            Some(path) => Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?,
         };
-        Ok(Self { format, fit, model })
+        if fit.file.likelihood().is_some() && !args.exact {
+            let regression = Some(fit.regression(&data, args.force)?);
+            return Ok(Self { format, fit, model: None, regression });
+        }
+        let model = Some(fit.model(&data, args.force)?.on_device(args.device)?);
+        Ok(Self { format, fit, model, regression: None })
     }
 }
 
 pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
-    let Asked { format, fit, model } = Asked::new(args)?;
+    let Asked { format, fit, model, regression } = Asked::new(args)?;
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
     let target = model.as_ref().map(|model| model.target.evaluator());
+    let target = target.or_else(|| regression.as_ref().map(RegressionModel::target));
     if format == Format::Csv && !args.psis {
         // However many draws there are, only a part of them is held in memory.
         return args
@@ -166,7 +170,7 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
         }
         (None, target) => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
-    let sampled = args.with_likelihoods(format, sampled, &fit, model.as_ref())?;
+    let sampled = args.with_likelihoods(format, sampled, &fit, model.as_ref())?.with_parameters(&fit.file)?;
     args.say_of_device(model.as_ref());
     args.write_held(format, &fit, &sampled)
 }
@@ -177,7 +181,7 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
     interrupt::watch();
     let limit = RunOptions { time_limit: args.time_limit, ..RunOptions::default() }.limit()?;
     let signal = interrupt::limited(begin, limit, 0);
-    let Asked { format, fit, model } = Asked::new(args)?;
+    let Asked { format, fit, model, .. } = Asked::new(args)?;
     // The option asks for the data.
     let Some(model) = model else { return Err(provi_analysis::Error::ExactNeedsRows.into()) };
     interrupt::begin();

@@ -1,6 +1,7 @@
 //! A fit on the screen, the same after `provi fit` and from its file.
 
 use provi_analysis::Fitted;
+use provi_analysis::record::fit_file::Kind;
 use provi_analysis::show::rows;
 use provi_analysis::show::words::{condition, counted};
 
@@ -35,13 +36,20 @@ pub(crate) fn describe(fit: &Fitted, level: f64, detail: Detail) -> Result<Strin
             (population, false) => dim.saturating_sub(population),
         };
         let shown = rows::coefficients(fit, certificate).first(dim - hidden)?;
-        parts.extend(file.constrained.as_ref().map(table::constrained));
-        let heading = if file.constrained.is_some() { "on the unconstrained scale\n" } else { "" };
+        // A Stan model's own scale comes first; of a formula, the coefficients do.
+        let of_formula = file.model.kind == Kind::Formula;
+        let own_scale = file.constrained.as_ref().map(|found| table::constrained(found, of_formula));
+        parts.extend(own_scale.clone().filter(|_| !of_formula));
+        let heading = match own_scale.is_some() && !of_formula {
+            true => "on the unconstrained scale\n",
+            false => "",
+        };
         let rows = match detail.wide {
             true => table::wide(&shown, level)?,
             false => table::posterior(&shown, level, file.posterior.as_ref())?,
         };
         parts.push(format!("{heading}{rows}"));
+        parts.extend(own_scale.filter(|_| of_formula));
         if hidden > 0 {
             // The curves come last.
             let curves = file.model.curve_coefficients();

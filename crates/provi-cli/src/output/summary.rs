@@ -51,7 +51,8 @@ pub(crate) fn recorded_model(model: &ModelRecord, coefficients: usize) -> String
     let rows = if model.rows > 0 { counted(model.rows as u64, "row") + ", " } else { String::new() };
     let size = format!("{rows}{}{groups}{dropped}", counted(coefficients as u64, "coefficient"));
     let mut text = format!(
-        "model  {family}{chosen}{success}\n{}{}",
+        "{}{}{}",
+        wrapped("model  ", 9, &format!("{family}{chosen}{success}")),
         wrapped("       ", 9, &title),
         wrapped("       ", 9, &size),
     );
@@ -86,6 +87,15 @@ fn family(model: &ModelRecord) -> String {
         "binomial" => "binomial (logit link)".to_owned(),
         "cloglog" => "cloglog (complementary log-log link)".to_owned(),
         "ordered" => format!("ordered (proportional odds; levels {})", model.categories.join(" < ")),
+        "multinomial" => {
+            format!("multinomial (levels {}; each against the first)", model.categories.join(", "))
+        }
+        "student" => match model.options.nu {
+            Some(nu) => format!("student (heavy tails; {nu} degrees of freedom)"),
+            None => "student (heavy tails; nu degrees of freedom)".to_owned(),
+        },
+        "betabinomial" => "betabinomial (logit link; trials of a row correlated by rho)".to_owned(),
+        "zipoisson" => "zipoisson (log link; no count at all, 0, with probability zi)".to_owned(),
         "poisson" | "negbinomial" | "gamma" | "exponential" => format!("{name} (log link)"),
         other => other.to_owned(),
     }

@@ -122,8 +122,8 @@ pub(crate) fn wide(rows: &[Row], level: f64) -> Result<String> {
     Ok(columns.render() + &more(rows.len() - shown))
 }
 
-/// The quantities of a Stan model on their own scale, and how they were computed.
-pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
+/// The quantities of a Stan model on their own scale, or the further parameters of a formula's family, and how they were computed.
+pub(crate) fn constrained(record: &ConstrainedRecord, of_formula: bool) -> String {
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
     let (low, high) = (tail(0.5 * (1.0 - record.level)), tail(0.5 * (1.0 + record.level)));
     let right = |text| (text, Side::Right);
@@ -136,7 +136,8 @@ pub(crate) fn constrained(record: &ConstrainedRecord) -> String {
         let numbers = numbers.map(|x| to_spread(x, record.sd[k]));
         columns.push(std::iter::once(record.names[k].clone()).chain(numbers).collect());
     }
-    let text = format!("on the constrained scale\n{}", columns.render());
+    let heading = if of_formula { "parameters on their own scale" } else { "on the constrained scale" };
+    let text = format!("{heading}\n{}", columns.render());
     text + &more(record.names.len() - shown) + &wrapped("", 0, &record.origin())
 }
 

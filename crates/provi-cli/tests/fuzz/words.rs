@@ -131,6 +131,10 @@ const FAMILIES: &[&str] = &[
     "gamma",
     "weibull",
     "ordered",
+    "multinomial",
+    "student",
+    "betabinomial",
+    "zipoisson",
     "negbinomial",
     "exponential",
     "cloglog",
@@ -206,6 +210,7 @@ impl Case {
 fn model(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 3, "--family", FAMILIES);
     option(words, chance, 12, "--noise-sd", NUMBERS);
+    option(words, chance, 16, "--nu", NUMBERS);
     option(
         words,
         chance,

@@ -137,6 +137,7 @@ def fit_formula(
     family: Optional[str] = None,
     noise_sd: Optional[float] = None,
     gaps: Sequence[float] = (),
+    nu: Optional[float] = None,
     prior: Words = None,
     prior_scale: Optional[float] = None,
     prior_covariance: Union[None, str, os.PathLike[str]] = None,
@@ -181,6 +182,7 @@ def fit_formula(
     noise_sd: the noise of the gaussian family; without it, it is unknown: see ``scales``.
     gaps: the distances between the cut points of a response ``ordered(y)``, one for each level but the first and the last; without them, they
         are unknown: see ``scales``.
+    nu: the degrees of freedom of the noise of the student family; without them, they are unknown, with the prior gamma(2, 0.1) above 1.
     prior: ``"normal(0, 2.5)"``, or of some coefficients ``"dose=normal(1, 0.5)"``; one or several. Coefficients without one
         have a prior scaled by the data: 2.5 sd(y)/sd(x) for a slope (2.5/sd(x) unless gaussian), around the mean response
         for the intercept at the column means. ``fit.prior`` has all of it.

@@ -115,7 +115,7 @@ pub enum UnfitColumn {
     },
     /// A response of text without exactly two levels.
     #[error(
-        "the response `{}` of `{table}` is text with {} level(s), {}; a response is numbers, true/false, text with two levels, or ordered(..) with levels in an order", shown(.column), .levels.len(), listed(.levels)
+        "the response `{}` of `{table}` is text with {} level(s), {}; a response is numbers, true/false, text with two levels, ordered(..) with levels in an order, or multinomial(..) without one", shown(.column), .levels.len(), listed(.levels)
     )]
     ResponseLevels {
         /// The table's name.
@@ -141,9 +141,9 @@ pub enum UnfitColumn {
         /// Where in the formula.
         span: Option<Span>,
     },
-    /// An ordered response with a level that no row has.
+    /// A response of categories with a level that no row has.
     #[error(
-        "no row used of `{table}` has the level `{}` of `{}`, so nothing says how far it is from the others; leave it out of the levels", shown(.level), shown(.column)
+        "no row used of `{table}` has the level `{}` of `{}`, so nothing is known of it; leave it out of the levels", shown(.level), shown(.column)
     )]
     UnusedCategory {
         /// The table's name.
@@ -155,15 +155,17 @@ pub enum UnfitColumn {
         /// Where in the formula.
         span: Option<Span>,
     },
-    /// An ordered response with too few or too many levels.
+    /// A response of categories with too few or too many levels.
     #[error(
-        "the ordered response `{}` of `{table}` has {levels} level(s); 2 to {most} are possible: merge some, or model numbers as gaussian", shown(.column)
+        "the {kind} response `{}` of `{table}` has {levels} level(s); 2 to {most} are possible: merge some, or model numbers as gaussian", shown(.column)
     )]
     CountOfCategories {
         /// The table's name.
         table: String,
         /// The column.
         column: String,
+        /// ordered or multinomial.
+        kind: &'static str,
         /// How many.
         levels: usize,
         /// The most.

@@ -248,6 +248,7 @@ fn each(full: bool) -> Vec<Error> {
             span: span.clone(),
         }),
         Error::Column(UnfitColumn::CountOfCategories {
+            kind: "ordered",
             table: s("t.csv"),
             column: s("my col"),
             levels: 14,

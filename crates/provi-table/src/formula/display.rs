@@ -40,13 +40,19 @@ impl Display for Response {
             }
             Self::Survival { entry, time, event } => call(f, "surv", entry.iter().chain([time, event])),
             Self::Interval { entry, lower, upper } => call(f, "interval", entry.iter().chain([lower, upper])),
-            Self::Ordered { column, levels } if levels.is_empty() => write!(f, "ordered({})", Quoted(column)),
-            Self::Ordered { column, levels } => {
-                let levels = List(levels.iter().map(|level| Literal(level)));
-                write!(f, "ordered({}, levels = {levels})", Quoted(column))
-            }
+            Self::Ordered { column, levels } => categories(f, "ordered", column, levels),
+            Self::Multinomial { column, levels } => categories(f, "multinomial", column, levels),
         }
     }
+}
+
+/// `name(column)` or `name(column, levels = c("a", "b"))`.
+fn categories(f: &mut Formatter<'_>, name: &str, column: &str, levels: &[String]) -> fmt::Result {
+    if levels.is_empty() {
+        return write!(f, "{name}({})", Quoted(column));
+    }
+    let levels = List(levels.iter().map(|level| Literal(level)));
+    write!(f, "{name}({}, levels = {levels})", Quoted(column))
 }
 
 /// `name(column, column)`.

@@ -136,7 +136,11 @@ impl Parser {
         } else if name == "interval" {
             self.interval()?
         } else if name == "ordered" {
-            self.ordered()?
+            let (column, levels) = self.categories()?;
+            Response::Ordered { column, levels }
+        } else if name == "multinomial" {
+            let (column, levels) = self.categories()?;
+            Response::Multinomial { column, levels }
         } else {
             match self.call()? {
                 Factor::Column(column) => Response::Value(Expression::Column(column)),
@@ -185,14 +189,14 @@ impl Parser {
         Ok(Response::Survival { entry, time, event })
     }
 
-    /// `(column)` or `(column, levels = c(..))` after `ordered`.
-    fn ordered(&mut self) -> Result<Response> {
+    /// `(column)` or `(column, levels = c(..))` after `ordered` or `multinomial`.
+    fn categories(&mut self) -> Result<(String, Vec<String>)> {
         self.next();
         self.next();
         let column = self.column()?;
         let levels = self.levels()?.unwrap_or_default();
         self.close()?;
-        Ok(Response::Ordered { column, levels })
+        Ok((column, levels))
     }
 
     /// `(lower, upper)` or `(entry, lower, upper)` after `interval`.

@@ -47,6 +47,13 @@ pub enum Response {
         /// Its levels in their order; empty for numbers in theirs.
         levels: Vec<String>,
     },
+    /// `multinomial(party)` or `multinomial(party, levels = c("none", "left", "right"))`: categories without an order, compared with the first.
+    Multinomial {
+        /// The column.
+        column: String,
+        /// Its levels, the base first; empty for those of the table, sorted.
+        levels: Vec<String>,
+    },
 }
 
 /// The number of trials of a binomial response.
@@ -134,7 +141,7 @@ impl Response {
                 see(failures);
             }
             Self::Trials { successes, .. } => see(successes),
-            Self::Ordered { column, .. } => see(column),
+            Self::Ordered { column, .. } | Self::Multinomial { column, .. } => see(column),
             Self::Survival { entry, time: first, event: last }
             | Self::Interval { entry, lower: first, upper: last } => {
                 entry.iter().for_each(|name| see(name));

@@ -129,7 +129,7 @@ impl Learner<'_> {
         };
         match self.formula.response() {
             Response::Value(x) => x.numbers(&mut see),
-            Response::Ordered { .. } => {}
+            Response::Ordered { .. } | Response::Multinomial { .. } => {}
             other => other.columns(&mut see),
         }
         for factor in recipe.blocks().flat_map(|block| &block.terms).flat_map(|term| &term.factors) {

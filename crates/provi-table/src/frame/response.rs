@@ -26,7 +26,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) options: &'a FrameOptions,
     /// For a response of text: the levels that count as 0 and 1.
     pub(crate) levels: Option<[String; 2]>,
-    /// For an ordered response: the levels that count as 1, 2, …; otherwise none.
+    /// For a response of categories: the levels that count as 1, 2, …; otherwise none.
     pub(crate) categories: Vec<String>,
 }
 
@@ -66,21 +66,23 @@ impl Learner<'_> {
     }
 }
 
-/// The most levels of an ordered response: those of a scale from 0 to 10.
+/// The most levels of a response of categories: those of a scale from 0 to 10.
 const MOST_CATEGORIES: usize = 11;
 
 impl Learner<'_> {
-    /// The levels of an ordered response, from the lowest to the highest; none for other responses.
+    /// The levels of an ordered response, from the lowest to the highest, or of one without an order, the base first; none for other responses.
     pub(crate) fn categories(&self) -> Result<Vec<String>> {
-        let Response::Ordered { column: name, levels: listed } = self.formula.response() else {
-            return Ok(Vec::new());
+        let (name, listed, ordered) = match self.formula.response() {
+            Response::Ordered { column, levels } => (column, levels, true),
+            Response::Multinomial { column, levels } => (column, levels, false),
+            _ => return Ok(Vec::new()),
         };
         let (table, column, span) = (self.facts.table().to_owned(), name.clone(), None);
         let refuse = |error: UnfitColumn| Err(self.point_at(Error::Column(error), name));
         let found = self.facts.levels(name).map_err(|error| self.point_at(error, name))?;
         // Numbers, and false before true, have an order; text that looks like numbers is sorted as text.
         let is_text = !matches!(self.facts.kind(name), Some(ColumnKind::Number | ColumnKind::Boolean));
-        if listed.is_empty() && is_text {
+        if listed.is_empty() && is_text && ordered {
             return refuse(UnfitColumn::NoOrder { table, column, levels: found, span });
         }
         if let Some(level) = found.iter().find(|level| !listed.is_empty() && !listed.contains(level)) {
@@ -93,7 +95,8 @@ impl Learner<'_> {
         }
         if !(2..=MOST_CATEGORIES).contains(&found.len()) {
             let (levels, most) = (found.len(), MOST_CATEGORIES);
-            return refuse(UnfitColumn::CountOfCategories { table, column, levels, most, span });
+            let kind = if ordered { "ordered" } else { "multinomial" };
+            return refuse(UnfitColumn::CountOfCategories { table, column, kind, levels, most, span });
         }
         Ok(if listed.is_empty() { found } else { listed.clone() })
     }
@@ -115,7 +118,7 @@ impl Reading<'_> {
                 };
                 Ok(Outcomes { values, trials: None, spans: None })
             }
-            Response::Ordered { column, .. } => {
+            Response::Ordered { column, .. } | Response::Multinomial { column, .. } => {
                 let places = view.places(column, &self.categories)?;
                 let number = |place: Option<usize>| place.map_or(f64::NAN, |place| place as f64 + 1.0);
                 let values = places.into_iter().map(number).collect();
@@ -195,7 +198,8 @@ impl Reading<'_> {
             Response::Value(_)
             | Response::Survival { .. }
             | Response::Interval { .. }
-            | Response::Ordered { .. } => None,
+            | Response::Ordered { .. }
+            | Response::Multinomial { .. } => None,
             Response::Counts { successes, failures } => {
                 let successes = self.counts(view, successes, Purpose::Successes)?;
                 let failures = self.counts(view, failures, Purpose::Failures)?;

@@ -126,7 +126,7 @@ impl Notes {
     fn see_rows(&mut self, view: View<'_>, reader: &Reader<'_>) -> Result<()> {
         let formula = reader.reading.formula;
         // If it is text, its levels are counted among the groupings; those of ordered categories are known after this pass.
-        if !reader.reading.is_text(view) && !formula.is_ordered() {
+        if !reader.reading.is_text(view) && !formula.is_category() {
             let response = reader.reading.outcomes(view)?.values;
             self.response = Moments::merge(self.response, Moments::of(response.iter().copied()));
             for (count, sign) in self.signs.iter_mut().zip([-1.0, 0.0, 1.0f64]) {

@@ -39,7 +39,7 @@ impl Questions {
         {
             questions.grouping(std::slice::from_ref(name));
         }
-        if let Response::Ordered { column, .. } = formula.response() {
+        if let Response::Ordered { column, .. } | Response::Multinomial { column, .. } = formula.response() {
             questions.category(column);
         }
         let varying = formula.groups().iter().flat_map(|group| &group.node.terms);

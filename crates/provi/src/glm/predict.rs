@@ -357,7 +357,7 @@ fn mean_responses(family: Family, means: &[f64], deviations: &[f64]) -> Vec<f64>
 }
 
 /// A response at predictor s, made from a standard normal.
-fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
+pub(super) fn observe(family: Family, s: f64, trials: f64, normal: f64) -> f64 {
     let mean = response(family, s);
     match family {
         Family::Gaussian { noise_sd } => s + noise_sd * normal,

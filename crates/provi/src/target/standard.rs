@@ -114,6 +114,12 @@ impl Standard {
         Self::new(self.constant, self.centers, sizes)
     }
 
+    /// The map of the first coordinates alone; the constant column must be among them.
+    pub(crate) fn head(&self, count: usize) -> Self {
+        let constant = self.constant.filter(|(i, _)| *i < count);
+        Self { constant, centers: self.centers[..count].to_vec(), scales: self.scales[..count].to_vec() }
+    }
+
     /// log |det T|.
     pub(crate) fn log_det(&self) -> f64 {
         let constant = self.constant.map_or(0.0, |(_, k)| k.abs().ln());

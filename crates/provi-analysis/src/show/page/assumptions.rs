@@ -36,6 +36,19 @@ pub(super) fn of(file: &FitFile) -> Vec<String> {
             "Responses are independent, and the logit of the probability of a higher level is linear, with the same slopes at every cut between levels \
              (proportional odds)."
         }
+        "multinomial" => {
+            "Responses are independent, and the log of the probability of each level against the first one's is linear."
+        }
+        "student" => {
+            "Responses are independent, with noise of Student's distribution around a linear predictor, the same everywhere."
+        }
+        "betabinomial" => {
+            "Rows are independent; the probability of a row has a beta distribution, the logit of whose mean is linear, and its trials are independent \
+             given that."
+        }
+        "zipoisson" => {
+            "Rows are independent; a row has no count at all with one probability, and else a Poisson count, the log of whose rate is linear."
+        }
         _ if file.model.kind.is_density() => {
             "The log density is the program's own: what it assumes is written there."
         }

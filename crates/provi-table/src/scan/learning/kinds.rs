@@ -152,7 +152,9 @@ impl Asked {
         self.questions.numbers.iter().for_each(|x| x.numbers(&mut see));
         self.formula.offsets.iter().for_each(|offset| offset.node.numbers(&mut see));
         match self.formula.response() {
-            Response::Value(Expression::Column(_)) | Response::Ordered { .. } => {}
+            Response::Value(Expression::Column(_))
+            | Response::Ordered { .. }
+            | Response::Multinomial { .. } => {}
             Response::Value(x) => x.numbers(&mut see),
             response => response.columns(&mut see),
         }
