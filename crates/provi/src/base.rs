@@ -1,6 +1,7 @@
 //! Building blocks that know nothing of inference: errors, checked numbers, memory, matrices, special functions,
 //! draws, Gaussians.
 
+pub mod base_law;
 pub(crate) mod bytes;
 pub(crate) mod chunked;
 pub mod draws;
