@@ -8,6 +8,7 @@ pub mod draws;
 pub mod error;
 pub mod gaussian;
 pub(crate) mod linalg;
+pub mod location_scale;
 pub mod matrix;
 pub(crate) mod normal_mixture;
 pub mod pattern;
