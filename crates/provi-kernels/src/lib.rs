@@ -5,7 +5,7 @@
 //! ([`instruction_set`]). Each body has a plain version, the textbook loop, with which the tests compare it and
 //! which `--cfg provi_scalar` uses instead.
 //!
-//! **Bits.** [`normals`] and [`uniforms`] give the same bits everywhere. Everything else gives the same bits for
+//! **Bits.** [`normals`], [`uniforms`] and the laws beside them ([`laplaces`]) give the same bits everywhere. Everything else gives the same bits for
 //! the same call on the same instruction set; between instruction sets, sums differ by rounding (fused or not).
 //!
 //! **Finite numbers.** Arguments must be finite. A NaN or an infinity causes no error, but may spread to
@@ -17,6 +17,7 @@ mod aligned;
 mod check;
 mod dispatch;
 mod lanes;
+mod laws;
 mod normals;
 mod philox;
 mod potential;
@@ -34,6 +35,7 @@ pub mod symmetric;
 pub mod triangle;
 
 pub use dispatch::{instruction_set, use_instruction_set};
+pub use laws::{flats, laplaces, logistics, polar};
 pub use normals::{normals, uniforms};
 pub use potential::{Cloglog, EXCESS as PROBIT_EXCESS, cloglog_success};
 pub use vector::{axpy, dot};

@@ -40,7 +40,7 @@ pub fn uniforms(key: u64, step: u64, draw: u32, out: &mut [f64]) {
     dispatch!(plain::uniforms, uniforms_lanes(key: u64, step: u64, draw: u32, out: &mut [f64]));
 }
 
-fn fits(len: usize) {
+pub(crate) fn fits(len: usize) {
     assert!(len as u64 <= 1 << 33, "{len} numbers asked of one draw, which holds 2³³");
 }
 
@@ -59,7 +59,13 @@ fn uniforms_lanes<S: Simd>(_: S, key: u64, step: u64, draw: u32, out: &mut [f64]
 
 /// Fills `out` with `pair` of each block, `BLOCKS` of them in one loop that the compiler turns into lanes.
 #[inline(always)]
-fn in_blocks(key: u64, step: u64, draw: u32, out: &mut [f64], pair: impl Fn([u64; 2]) -> [f64; 2] + Copy) {
+pub(crate) fn in_blocks(
+    key: u64,
+    step: u64,
+    draw: u32,
+    out: &mut [f64],
+    pair: impl Fn([u64; 2]) -> [f64; 2] + Copy,
+) {
     for (i, chunk) in out.chunks_mut(2 * BLOCKS).enumerate() {
         let (mut first, mut second) = ([0.0; BLOCKS], [0.0; BLOCKS]);
         let start = (i * BLOCKS) as u64;
@@ -80,7 +86,7 @@ fn in_blocks(key: u64, step: u64, draw: u32, out: &mut [f64], pair: impl Fn([u64
 
 /// The two 64-bit halves of a block, upper word first: the upper words need no multiplication to be shifted.
 #[inline(always)]
-fn halves(key: u64, step: u64, draw: u32, block: u64) -> [u64; 2] {
+pub(crate) fn halves(key: u64, step: u64, draw: u32, block: u64) -> [u64; 2] {
     let [a, b, c, d] = philox([block, u64::from(draw), step & 0xFFFF_FFFF, step >> 32], key);
     [a << 32 | b, c << 32 | d]
 }
@@ -92,7 +98,7 @@ fn both_uniform([x, y]: [u64; 2]) -> [f64; 2] {
 
 /// (2⌊x/2¹²⌋ + 1)/2⁵³, exactly: a number in [1, 2), minus 1, minus half a spacing.
 #[inline(always)]
-fn uniform(x: u64) -> f64 {
+pub(crate) fn uniform(x: u64) -> f64 {
     f64::from_bits(x >> 12 | 0x3FF0_0000_0000_0000) - (1.0 - f64::EPSILON / 2.0)
 }
 
@@ -105,7 +111,7 @@ fn box_muller([x, y]: [u64; 2]) -> [f64; 2] {
 
 /// −2 ln v for v in (0, 1): v = 2ᵏm with m in [√½, √2), s = (m − 1)/(m + 1), ln m = 2 artanh s = s(2 + s²p(s²)).
 #[inline(always)]
-fn minus_two_ln(v: f64) -> f64 {
+pub(crate) fn minus_two_ln(v: f64) -> f64 {
     // Adding 1 − √½ in units of the mantissa carries into the exponent where m would pass √2.
     const SHIFT: u64 = 0x3FF0_0000_0000_0000 - 0x3FE6_A09E_667F_3BCD;
     let bits = v.to_bits().wrapping_add(SHIFT);
@@ -138,7 +144,7 @@ fn minus_two_ln(v: f64) -> f64 {
 /// θ = π/2·(q + h),   h in (−½, ½)
 /// ```
 #[inline(always)]
-fn circle(y: u64) -> [f64; 2] {
+pub(crate) fn circle(y: u64) -> [f64; 2] {
     let h = uniform(y << 2) - 0.5;
     let z = h * h;
     let s = 5.633_933_781_537_854e-8;

@@ -10,6 +10,7 @@ mod draw;
 mod errata;
 mod expectations;
 pub mod figure;
+mod law;
 mod noise;
 pub mod outcome;
 pub mod page;

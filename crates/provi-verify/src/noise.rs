@@ -8,6 +8,7 @@ mod single;
 mod subsample;
 
 pub(crate) use batches::{batch, centred};
+pub(crate) use path::Noise;
 pub(crate) use residual::{floor, smoothness};
 pub(crate) use score::trade_places;
 pub(crate) use single::{energy, entropy, stl};

@@ -9,7 +9,7 @@ use provi::estimator::Sampled;
 use provi::optimize::{Composite, Moved, Operator, minimise};
 use provi::step::{ProjSymmetric, ProjTriangular, Prox};
 use provi::target::Evaluator;
-use provi::{Average, Gaussian, Method, Result, Schedule, Symmetric, Triangular};
+use provi::{Average, BaseLaw, Gaussian, Method, Result, Schedule, Symmetric, Triangular};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 
@@ -21,6 +21,8 @@ pub(crate) struct Walk<'a> {
     /// (m, packed C); read in the method's own space.
     pub(crate) start: &'a [f64],
     pub(crate) draws: usize,
+    /// The law of the draws.
+    pub(crate) base_law: BaseLaw,
 }
 
 /// The result of one run: errors at the checkpoints, and the answers.
@@ -68,7 +70,7 @@ pub(crate) struct Gaps {
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(problem: &'a Problem, method: Method, start: &'a [f64]) -> Self {
-        Self { problem, method, start, draws: 1 }
+        Self { problem, method, start, draws: 1, base_law: BaseLaw::Gaussian }
     }
 
     fn is_symmetric(&self) -> bool {
@@ -116,7 +118,7 @@ impl<'a> Walk<'a> {
         seed: u64,
     ) -> Result<Trace> {
         let d = self.problem.dim();
-        let draws = Draws::new(Seed(seed), Purpose::Optimise);
+        let draws = Draws::new(Seed(seed), Purpose::Optimise).of(self.base_law);
         let evaluator = Evaluator::Serial(self.problem.target());
         let mut operator = self.operator()?;
         let mut w = self.start.to_vec();

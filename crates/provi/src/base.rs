@@ -1,12 +1,14 @@
 //! Building blocks that know nothing of inference: errors, checked numbers, memory, matrices, special functions,
 //! draws, Gaussians.
 
+pub mod base_law;
 pub(crate) mod bytes;
 pub(crate) mod chunked;
 pub mod draws;
 pub mod error;
 pub mod gaussian;
 pub(crate) mod linalg;
+pub mod location_scale;
 pub mod matrix;
 pub(crate) mod normal_mixture;
 pub mod pattern;

@@ -63,6 +63,7 @@
 //! | [`curvature`] | H_lo, H_hi, and where each came from |
 //! | [`gaussian`] | q = N(m, CCᵀ), with a triangular or symmetric factor |
 //! | [`pattern`] | families of q: mean field, blocks, arrows, bands |
+//! | [`base_law`], [`location_scale`] | the law of u in z = m + Cu: normal, Student's t, Laplace, logistic, uniform; its family of q |
 //! | [`design`], [`matrix`] | data matrices, dense or sparse; small dense matrices |
 //! | [`draws`] | u_{t,k} as a pure function of seed, purpose, step and draw |
 //! | [`theory`] | noise bounds, the recursion, closed-form rates: numbers in, numbers out |
@@ -126,7 +127,7 @@ mod watch;
 // The public modules, by the room they live in.
 #[doc(inline)]
 pub use auto::{ascent, loo, robust, scales, solve};
-pub use base::{draws, error, gaussian, matrix, pattern, printed, scalar, stop};
+pub use base::{base_law, draws, error, gaussian, location_scale, matrix, pattern, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
 pub use glm::{checks, design, device, expectation, predict, regression, separation, sparse, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
@@ -140,16 +141,18 @@ pub use theory::schedule;
 pub use watch::checkpoint;
 
 pub use auto::Auto;
+pub use base::base_law::BaseLaw;
 pub use base::draws::Seed;
 pub use base::error::{Error, Result};
 pub use base::gaussian::{Gaussian, Symmetric, Triangular};
+pub use base::location_scale::LocationScale;
 pub use base::matrix::Matrix;
 pub use base::pattern::Pattern;
 pub use certify::audit::Audit;
 pub use certify::certificate::Certificate;
 pub use glm::design::Design;
 pub use sgd::average::Average;
-pub use sgd::fit::Fit;
+pub use sgd::fit::{Fit, LocationScaleFit};
 pub use sgd::method::Method;
 pub use sgd::plan::{Plan, Planner};
 pub use target::Target;

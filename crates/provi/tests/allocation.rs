@@ -10,7 +10,7 @@ use provi::optimize::{Composite, Problem};
 use provi::step::{FusedProx, ProjEntropy, ProjStl, ProjTriangular};
 use provi::subsample::{Law, Sampling, Subsample};
 use provi::target::{Evaluator, Family, FiniteSum};
-use provi::{Gaussian, Seed, Symmetric, Target, Triangular};
+use provi::{BaseLaw, Gaussian, Seed, Symmetric, Target, Triangular};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -85,6 +85,11 @@ fn no_step_allocates_once_it_is_under_way() {
         let terms = Terms::new(&target, &law, Seed(1)).unwrap();
         let mut drawn = FusedProx::new(terms, draws, batch).unwrap();
         assert_eq!(asked(triangular(), &mut drawn), 0, "prox-energy on terms, S = {batch}");
+        let laws = [BaseLaw::student_t(6.0).unwrap(), BaseLaw::Laplace, BaseLaw::Logistic, BaseLaw::Uniform];
+        for law in laws {
+            let mut fused = FusedProx::new(view, draws.of(law), batch).unwrap();
+            assert_eq!(asked(triangular(), &mut fused), 0, "prox-energy, {law}, S = {batch}");
+        }
         // 1/√M is far below every eigenvalue.
         let mut stl = ProjStl::new(view, draws, batch, 1e4).unwrap();
         assert_eq!(asked(symmetric(), &mut stl), 0, "proj-stl, S = {batch}");

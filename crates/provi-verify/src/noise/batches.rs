@@ -25,13 +25,13 @@ pub(crate) fn centred(trial: &Trial) -> Result<Outcome> {
         let mut series = Vec::new();
         for (color, batch) in [1, 4, 32].into_iter().enumerate() {
             let bound = noise::energy_batch(problem.dim(), problem.smoothness, batch, v_star)?;
-            let path = Noise { problem, kind: Kind::Energy, batch, law: None }
+            let path = Noise { batch, ..Noise::new(problem, Kind::Energy) }
                 .path::<Triangular>(Some(&centre), trial)?;
             path.check(&mut outcome, &format!("{}, N = {batch}", problem.name), bound, trial);
             series.push(path.measured(&format!("N = {batch}"), color));
             series.push(path.bound(&format!("bound, N = {batch}"), color, bound));
         }
-        let at_star = Noise { problem, kind: Kind::Energy, batch: 1, law: None }.measure::<Triangular>(
+        let at_star = Noise::new(problem, Kind::Energy).measure::<Triangular>(
             problem.star.parameters(),
             &centre,
             trial.effort(1000, 20_000),
@@ -61,7 +61,7 @@ fn over_batches<F: Space>(
     let w = star::<F>(problem)?;
     let zero = vec![0.0; w.parameters().len()];
     for batch in [1usize, 2, 4, 8, 16, 32, 64] {
-        let noise = Noise { problem, kind, batch, law: None };
+        let noise = Noise { batch, ..Noise::new(problem, kind) };
         let bound = bound(batch)?;
         let mean = noise.measure::<F>(w.parameters(), &zero, trial.effort(500, 2000), 821)?;
         outcome.check(Check::mean_at_most(

@@ -12,7 +12,7 @@ use provi::estimator::{Kind, Sampled, Source, Terms};
 use provi::subsample::Law;
 use provi::target::Evaluator;
 use provi::theory::NoiseBound;
-use provi::{Gaussian, Matrix, Result};
+use provi::{BaseLaw, Gaussian, Matrix, Result};
 use rayon::prelude::*;
 
 /// How far along the segment w* + s(w_far − w*) a measurement is taken.
@@ -26,6 +26,8 @@ pub(crate) struct Noise<'a> {
     pub(crate) batch: usize,
     /// Which terms each draw uses, if not all.
     pub(crate) law: Option<&'a Law>,
+    /// The law of the draws.
+    pub(crate) base_law: BaseLaw,
 }
 
 /// Squared distances, and E‖g − centre‖² there.
@@ -33,7 +35,12 @@ pub(crate) struct Path {
     pub(crate) places: Vec<(f64, Mean)>,
 }
 
-impl Noise<'_> {
+impl<'a> Noise<'a> {
+    /// One normal draw on the whole target.
+    pub(crate) fn new(problem: &'a Problem, kind: Kind) -> Self {
+        Self { problem, kind, batch: 1, law: None, base_law: BaseLaw::Gaussian }
+    }
+
     /// E‖g_N(w) − centre‖² from `count` independent gradients.
     pub(crate) fn measure<F: Space>(&self, w: &[f64], centre: &[f64], count: u64, seed: u64) -> Result<Mean> {
         let d = self.problem.dim();
@@ -41,7 +48,7 @@ impl Noise<'_> {
         let squares: Result<Vec<Vec<f64>>> = (0..chunks)
             .into_par_iter()
             .map(|chunk| {
-                let draws = Draws::new(Seed(seed), Purpose::Optimise);
+                let draws = Draws::new(Seed(seed), Purpose::Optimise).of(self.base_law);
                 let source = match self.law {
                     Some(law) => Source::Terms(Terms::new(self.problem.target(), law, Seed(seed))?),
                     None => Source::Whole(Evaluator::Serial(self.problem.target())),

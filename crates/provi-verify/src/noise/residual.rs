@@ -90,7 +90,7 @@ pub(crate) fn floor(trial: &Trial) -> Result<Outcome> {
         let bound = noise::stl(4, problem.smoothness, k, problem.curvature.trace_inverse())?.floor;
         let w = star::<Symmetric>(&problem)?;
         let zero = vec![0.0; w.parameters().len()];
-        let noise = Noise { problem: &problem, kind: Kind::Stl, batch: 1, law: None };
+        let noise = Noise::new(&problem, Kind::Stl);
         let mean = noise.measure::<Symmetric>(w.parameters(), &zero, count, 801)?;
         outcome.check(Check::mean_at_most(
             format!("logistic to linear, K = {k:.2e}"),
@@ -120,7 +120,7 @@ pub(crate) fn floor(trial: &Trial) -> Result<Outcome> {
     let problem = gaussian(4, 4.0, 11)?;
     let w = star::<Symmetric>(&problem)?;
     let zero = vec![0.0; w.parameters().len()];
-    let noise = Noise { problem: &problem, kind: Kind::Stl, batch: 1, law: None };
+    let noise = Noise::new(&problem, Kind::Stl);
     let mean = noise.measure::<Symmetric>(w.parameters(), &zero, 500, 802)?;
     outcome.check(Check::at_most("Gaussian: E‖g‖² at w*", mean.value, 1e-20));
     outcome.figures.push(Figure {

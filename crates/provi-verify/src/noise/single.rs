@@ -62,7 +62,7 @@ pub(crate) fn energy(trial: &Trial) -> Result<Outcome> {
     let mut panels = Vec::new();
     for (i, problem) in problems(trial)?.iter().enumerate() {
         let bound = noise::energy(problem.dim(), problem.smoothness, problem.mode2)?;
-        let noise = Noise { problem, kind: Kind::Energy, batch: 1, law: None };
+        let noise = Noise::new(problem, Kind::Energy);
         panels.extend(both_spaces(&noise, bound, is_drawn(i), trial, &mut outcome)?);
     }
     // Attained before the projection by V = ½M‖z−z̄‖², whatever m and C.
@@ -101,7 +101,7 @@ pub(crate) fn entropy(trial: &Trial) -> Result<Outcome> {
     for (i, problem) in problems(trial)?.iter().enumerate() {
         let m = problem.smoothness;
         let bound = noise::entropy(problem.dim(), m, m, problem.mode2)?;
-        let noise = Noise { problem, kind: Kind::Entropy, batch: 1, law: None };
+        let noise = Noise::new(problem, Kind::Entropy);
         panels.extend(both_spaces(&noise, bound, is_drawn(i), trial, &mut outcome)?);
     }
     // Where the entropy's part dominates: narrow factors on the edge of 𝒲_L, M small compared with L. E‖g‖² is a
@@ -144,7 +144,7 @@ pub(crate) fn stl(trial: &Trial) -> Result<Outcome> {
         let (d, m) = (problem.dim(), problem.smoothness);
         let residual = problem.curvature.residual_smoothness().unwrap_or(m);
         let bound = noise::stl(d, m, residual, problem.curvature.trace_inverse())?;
-        let measure = |kind| Noise { problem, kind, batch: 1, law: None }.path::<Symmetric>(None, trial);
+        let measure = |kind| Noise::new(problem, kind).path::<Symmetric>(None, trial);
         let path = measure(Kind::Stl)?;
         path.check(&mut outcome, &format!("{}, 𝒮", problem.name), bound, trial);
         if is_drawn(i) {

@@ -89,7 +89,7 @@ fn drawn(trial: &Trial, outcome: &mut Outcome) -> Result<Vec<Series>> {
                 Ok(plan.constants.map_or(NoiseBound { growth: 0.0, floor: 0.0 }, |c| c.noise))
             };
             let name = |method: Method| format!("{method}, {terms} of {} terms, {sampling}", sum.terms());
-            let energy = Noise { problem, kind: Kind::Energy, batch: 1, law: Some(&law) };
+            let energy = Noise { law: Some(&law), ..Noise::new(problem, Kind::Energy) };
             let centre = gradient(problem.target(), &problem.star, false)?;
             let path = energy.path::<Triangular>(Some(&centre), trial)?;
             let claimed = bound(Method::ProxEnergy)?;

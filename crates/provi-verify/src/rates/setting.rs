@@ -5,8 +5,9 @@ use crate::outcome::{Check, Outcome};
 use crate::problems::{Problem, gaussian, hierarchical, logistic, w1};
 use crate::trial::Trial;
 use crate::walk::{Errors, Walk, checkpoints, far_start};
-use provi::theory::{NoiseBound, Recursion, noise};
-use provi::{Method, Result, Schedule};
+use provi::theory::noise::{self, Base};
+use provi::theory::{NoiseBound, Recursion};
+use provi::{BaseLaw, Method, Result, Schedule};
 
 /// The problems of the rate experiments: κ ≤ 5, unequal groups in the hierarchical one.
 pub(crate) fn problems(trial: &Trial) -> Result<Vec<Problem>> {
@@ -24,17 +25,29 @@ pub(crate) struct Setting<'a> {
     pub(crate) start: Vec<f64>,
     /// ‖w_0 − w*‖².
     pub(crate) e0: f64,
+    /// The law of the draws; w* of the problem is the best member of its family.
+    base_law: BaseLaw,
 }
 
 impl<'a> Setting<'a> {
     pub(crate) fn new(problem: &'a Problem, method: Method) -> Result<Self> {
+        Self::of_law(problem, method, BaseLaw::Gaussian)
+    }
+
+    /// With draws of another law.
+    pub(crate) fn of_law(problem: &'a Problem, method: Method, base_law: BaseLaw) -> Result<Self> {
         let start = far_start(problem);
         let e0 = Walk::new(problem, method, &start).start_distance2()?;
-        Ok(Self { problem, method, start, e0 })
+        Ok(Self { problem, method, start, e0, base_law })
+    }
+
+    /// The draws as the noise bounds see them.
+    fn base(&self) -> Result<Base> {
+        Base::new(self.problem.dim(), self.base_law.kurtosis())
     }
 
     pub(crate) fn walk(&self) -> Walk<'_> {
-        Walk::new(self.problem, self.method, &self.start)
+        Walk { base_law: self.base_law, ..Walk::new(self.problem, self.method, &self.start) }
     }
 
     pub(crate) fn name(&self) -> String {
@@ -46,9 +59,9 @@ impl<'a> Setting<'a> {
         let p = self.problem;
         let (d, m) = (p.dim(), p.smoothness);
         match self.method {
-            Method::ProxEnergy => noise::energy(d, m, p.mode2),
+            Method::ProxEnergy => noise::energy(self.base()?, m, p.mode2),
             Method::ProjStl => noise::stl(d, m, self.residual(), p.curvature.trace_inverse()),
-            _ => noise::entropy(d, m, m, p.mode2),
+            _ => noise::entropy(self.base()?, m, m, p.mode2),
         }
     }
 
@@ -65,11 +78,11 @@ impl<'a> Setting<'a> {
     pub(crate) fn recursion(&self) -> Result<Recursion> {
         let p = self.problem;
         let (d, m) = (p.dim(), p.smoothness);
-        let v_star = noise::v_star_bound(d, m, p.mode2)?;
+        let v_star = noise::v_star_bound(self.base()?, m, p.mode2)?;
         let noise = match self.method {
-            Method::ProxEnergy => noise::energy_batch(d, m, 1, v_star),
+            Method::ProxEnergy => noise::energy_batch(self.base()?, m, 1, v_star),
             Method::ProjStl => noise::stl(d, m, self.residual(), p.curvature.trace_inverse()),
-            _ => noise::entropy_batch(d, m, 1, v_star),
+            _ => noise::entropy_batch(self.base()?, m, 1, v_star),
         }?;
         Recursion::new(p.convexity, noise)
     }

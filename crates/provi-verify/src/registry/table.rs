@@ -3,7 +3,7 @@
 use super::{Chapter, Entry};
 use crate::outcome::Outcome;
 use crate::trial::Trial;
-use crate::{certificates, errata, expectations, noise, rates, steps, structure, studies};
+use crate::{certificates, errata, expectations, law, noise, rates, steps, structure, studies};
 use provi::Result;
 
 const fn entry(
@@ -122,6 +122,13 @@ pub const ENTRIES: &[Entry] = &[
         "E‖g‖² ≤ Σ_n (M_n²/π_n)[(d+1)‖m−z̄_n‖² + (d+3)‖C‖²] for one datum at a time; a plan's bound for B of N terms",
         0.5,
         noise::subsample,
+    ),
+    entry(
+        "base-law",
+        Chapter::Noise,
+        "for u with independent coordinates of kurtosis κ: E‖g‖² has d+κ for d+3, attained by a quadratic; on 𝒯ᵈ the best m + Cu has C*_ii ≥ 1/√M and ‖w*−w̄‖² ≤ d/μ, and rates and promises to it are kept",
+        0.5,
+        law::base_law,
     ),
     entry(
         "prox-h",

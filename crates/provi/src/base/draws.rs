@@ -1,4 +1,6 @@
-//! Random draws: u_{t,k}, a pure function of (seed, purpose, step, draw).
+//! Random draws: u_{t,k}, a pure function of (seed, purpose, step, draw) and of the base law.
+
+use crate::base::base_law::BaseLaw;
 
 /// The seed of a run; the same seed gives the same bits. The default is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,10 +44,11 @@ impl Seed {
     }
 }
 
-/// A stream of standard normal vectors.
+/// A stream of vectors with independent coordinates of one base law, the standard normal unless [`Draws::of`] says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draws {
     key: u64,
+    law: BaseLaw,
 }
 
 impl Draws {
@@ -53,12 +56,24 @@ impl Draws {
     pub fn new(seed: Seed, purpose: Purpose) -> Self {
         // Distinct purposes get distinct keys of the counter-based generator.
         let tag = purpose as u64 + 1;
-        Self { key: mix(seed.0 ^ mix(tag)) }
+        Self { key: mix(seed.0 ^ mix(tag)), law: BaseLaw::Gaussian }
     }
 
-    /// Writes u_{t,k} ~ N(0, I) into `out`. The numbers are the same for any thread count and instruction set.
+    /// The stream with coordinates of another law \[base-law\]. It uses the same bits, so use only one of the two.
+    #[must_use]
+    pub fn of(self, law: BaseLaw) -> Self {
+        Self { law, ..self }
+    }
+
+    /// The law of the coordinates.
+    pub fn law(&self) -> BaseLaw {
+        self.law
+    }
+
+    /// Writes u_{t,k} into `out`: N(0, I), or independent coordinates of the stream's law. The numbers are the same for any
+    /// thread count and instruction set.
     pub fn fill(&self, step: u64, draw: u32, out: &mut [f64]) {
-        provi_kernels::normals(self.key, step, draw, out);
+        self.law.fill(self.key, step, draw, out);
     }
 
     /// Uniforms in (0, 1). They use the same bits as the normals of that step and draw, so use only one of the two.

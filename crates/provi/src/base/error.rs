@@ -392,6 +392,14 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// A base law of u that the estimator, the method or the question does not admit.
+    #[error("the base law `{law}` does not go with this: {why}")]
+    BaseLaw {
+        /// The law.
+        law: String,
+        /// The reason, and the way out.
+        why: &'static str,
+    },
     /// A family of q that the model or the method does not admit.
     #[error("the family of q `{family}` does not go with this: {why}")]
     Pattern {

@@ -4,6 +4,7 @@ mod factor;
 
 pub use factor::{Factor, Symmetric, Triangular};
 
+use crate::base::base_law::BaseLaw;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{Cholesky, norm};
@@ -241,7 +242,7 @@ impl Gaussian<Triangular> {
 
 /// (d/2)(1 + log 2π): what the entropy of N(m, CCᵀ) adds to log det C.
 pub(crate) fn entropy_constant(dim: usize) -> f64 {
-    0.5 * dim as f64 * (1.0 + (2.0 * std::f64::consts::PI).ln())
+    BaseLaw::Gaussian.entropy_of(dim)
 }
 
 #[cfg(test)]

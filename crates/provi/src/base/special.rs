@@ -9,9 +9,7 @@ mod digamma;
 mod incomplete_beta;
 mod incomplete_gamma;
 
-#[cfg(any(test, feature = "autodiff"))]
-pub(crate) use digamma::digamma;
-pub(crate) use digamma::log_minus_digamma;
+pub(crate) use digamma::{digamma, log_minus_digamma};
 pub(crate) use incomplete_beta::beta_lower;
 pub(crate) use incomplete_gamma::{gamma_from, gamma_upper, ln_gamma_rest, ln_poisson};
 

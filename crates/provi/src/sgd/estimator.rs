@@ -8,6 +8,7 @@
 //! score     g = (ρC⁻ᵀu,       proj(ρ(C⁻ᵀuuᵀ − C⁻ᵀ)))   unbiased for ∇f, ρ = log q − log p; no bound
 //! exact     g = ∇l itself, where expectations are available
 //! ```
+//! Energy and entropy are unbiased for every base law of u; stl and score use ∇ log q and log q of a Gaussian, and refuse others.
 //! A batch averages N draws. Each draw uses the whole target, or some of its terms ([`Source`]).
 
 mod exact;
@@ -17,6 +18,7 @@ pub use exact::Exact;
 pub(crate) use source::NO_TERMS;
 pub use source::{Source, Terms};
 
+use crate::base::base_law::BaseLaw;
 use crate::base::draws::Draws;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::Factor;
@@ -48,6 +50,18 @@ impl Kind {
             Self::Entropy | Self::Stl | Self::Score => false,
         }
     }
+
+    /// Refuses draws of a law for which the estimator would be biased \[base-law\].
+    pub(crate) fn check_law(self, law: BaseLaw) -> Result<()> {
+        match self {
+            Self::Energy | Self::Entropy => Ok(()),
+            _ if law.is_gaussian() => Ok(()),
+            Self::Stl | Self::Score => Err(Error::BaseLaw {
+                law: law.to_string(),
+                why: "stl and score use log q of a Gaussian; use the energy or the entropy estimator",
+            }),
+        }
+    }
 }
 
 /// The mean of N draws of one estimator, ready for a step.
@@ -73,6 +87,7 @@ pub struct Sampled<'a, F: Factor> {
 impl<'a, F: Factor> Sampled<'a, F> {
     /// An estimator of `batch` ≥ 1 draws per step, each on the whole target or on its own terms.
     pub fn new(kind: Kind, target: impl Into<Source<'a>>, draws: Draws, batch: usize) -> Result<Self> {
+        kind.check_law(draws.law())?;
         let target = target.into();
         let d = target.dim();
         check_batch(d, batch)?;

@@ -1,11 +1,16 @@
 //! The run: estimator → step → average, and its answer.
 
+mod located;
 mod space;
 
+pub use located::LocationScaleFit;
+
+use crate::base::base_law::BaseLaw;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
-use crate::base::gaussian::{Gaussian, Symmetric, Triangular, entropy_constant};
+use crate::base::gaussian::{Gaussian, Symmetric, Triangular};
 use crate::base::linalg::norm;
+use crate::base::location_scale::LocationScale;
 use crate::base::pattern::Pattern;
 use crate::base::scratch::Scratch;
 use crate::base::stop::{check, phase};
@@ -126,7 +131,8 @@ impl Fit {
 }
 
 impl Plan {
-    /// Runs the plan on `&model`. Draws are evaluated in parallel if that pays ([`Evaluator`]).
+    /// Runs the plan on `&model`. Draws are evaluated in parallel if that pays ([`Evaluator`]). A plan with another base law
+    /// than the normal is refused: its answer is no Gaussian ([`Plan::run_location_scale`]).
     pub fn run<'t>(&self, target: impl Into<Evaluator<'t>>, seed: Seed) -> Result<Fit> {
         self.run_with(target, seed, &mut Watch::default())
     }
@@ -138,6 +144,31 @@ impl Plan {
         seed: Seed,
         watch: &mut Watch<'_>,
     ) -> Result<Fit> {
+        if !self.base_law.is_gaussian() {
+            return Err(Error::BaseLaw {
+                law: self.base_law.to_string(),
+                why: "the answer would be no Gaussian; run the plan with `run_location_scale`",
+            });
+        }
+        self.run_location_scale_with(target, seed, watch)?.into_fit()
+    }
+
+    /// Runs the plan for any base law \[base-law\]. The answer of a normal law has the bits of [`Plan::run`].
+    pub fn run_location_scale<'t>(
+        &self,
+        target: impl Into<Evaluator<'t>>,
+        seed: Seed,
+    ) -> Result<LocationScaleFit> {
+        self.run_location_scale_with(target, seed, &mut Watch::default())
+    }
+
+    /// [`Plan::run_location_scale`] with a watch, as [`Plan::run_with`].
+    pub fn run_location_scale_with<'t>(
+        &self,
+        target: impl Into<Evaluator<'t>>,
+        seed: Seed,
+        watch: &mut Watch<'_>,
+    ) -> Result<LocationScaleFit> {
         let target = target.into();
         self.check(target.target())?;
         match &self.frame.factor {
@@ -168,7 +199,7 @@ fn run(
     target: &dyn Target,
     seed: Seed,
     watch: &mut Watch<'_>,
-) -> Result<Fit> {
+) -> Result<LocationScaleFit> {
     let begin = Instant::now();
     let from = watch.from.as_ref().map(|from| from.step).filter(|step| *step > 0);
     let start = plan.start.clone();
@@ -186,8 +217,8 @@ fn run(
             descend(&Dense::<Symmetric>::new(), plan, view, w, seed, watch, begin)?
         }
     };
-    let gaussian = plan.frame.restore(&outcome.gaussian);
-    let measure = || neg_elbo_at_least(target, &gaussian, seed, None);
+    let q = LocationScale::of_shape(plan.base_law, plan.frame.restore(&outcome.gaussian));
+    let measure = || located::neg_elbo_at_least(target, &q, seed);
     let neg_elbo = watch.signal(begin).map_or_else(measure, |signal| signal.cover(measure))?;
     let stopped_early = outcome.steps < plan.steps;
     let promise = if stopped_early {
@@ -195,9 +226,9 @@ fn run(
     } else {
         plan.promise.taken_up(from)
     };
-    Ok(Fit {
+    Ok(LocationScaleFit {
         names: target.names(),
-        gaussian,
+        q,
         neg_elbo,
         pattern: plan.pattern.clone(),
         method: plan.method.to_string(),
@@ -242,7 +273,7 @@ fn descend(
     let from = watch.from.take();
     let keeper = watch.keeper.take();
     let signal = watch.signal(begin);
-    let mut recorder = Recorder::new(plan.steps, watch, begin);
+    let mut recorder = Recorder::new(plan.steps, plan.base_law.entropy_of(d), watch, begin);
     let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
     let (mut steps, mut before, mark) = (0, 0.0, mark(plan, seed));
     if let Some(from) = from {
@@ -329,6 +360,9 @@ fn mark(plan: &Plan, seed: Seed) -> Mark {
     if !plan.pattern.is_full() {
         words = format!("{words} {}", plan.pattern);
     }
+    if !plan.base_law.is_gaussian() {
+        words = format!("{words} {}", plan.base_law);
+    }
     // Early steps only: some schedules must compute all earlier steps to reach a later one.
     let gammas = [0, plan.steps.saturating_sub(1).min(1000)].map(|t| plan.schedule.at(t).ln());
     let start = [norm(plan.start.mean()), norm(plan.start.factor())];
@@ -344,6 +378,8 @@ struct Recorder<'w, 'a> {
     /// When the clock was last read, and how many steps lie between two readings.
     looked: (Instant, u64, u64),
     steps: u64,
+    /// What the entropy of q adds to log det C.
+    entropy: f64,
     sum: f64,
     count: u64,
     trace: Vec<Snapshot>,
@@ -352,10 +388,21 @@ struct Recorder<'w, 'a> {
 }
 
 impl<'w, 'a> Recorder<'w, 'a> {
-    fn new(steps: u64, watch: &'w mut Watch<'a>, begin: Instant) -> Self {
+    fn new(steps: u64, entropy: f64, watch: &'w mut Watch<'a>, begin: Instant) -> Self {
         let every = steps.div_ceil(TRACE_POINTS).max(1);
         let trace = Vec::with_capacity(TRACE_POINTS as usize + 1);
-        Self { watch, begin, every, looked: (begin, 0, 1), steps, sum: 0.0, count: 0, trace, lost: None }
+        Self {
+            watch,
+            begin,
+            every,
+            looked: (begin, 0, 1),
+            steps,
+            entropy,
+            sum: 0.0,
+            count: 0,
+            trace,
+            lost: None,
+        }
     }
 
     /// Whether to read clock and flag: after every step if steps are slow, after every sixteenth if they are fast.
@@ -383,7 +430,7 @@ impl<'w, 'a> Recorder<'w, 'a> {
         if !made.is_multiple_of(self.every) && made != self.steps {
             return ControlFlow::Continue(());
         }
-        let entropy = space.log_det(dim, &progress.w[dim..]).unwrap_or(f64::NAN) + entropy_constant(dim);
+        let entropy = space.log_det(dim, &progress.w[dim..]).unwrap_or(f64::NAN) + self.entropy;
         let neg_elbo = self.sum / self.count.max(1) as f64 - entropy;
         let snapshot = Snapshot { step: made, steps: self.steps, gamma: progress.gamma, neg_elbo, gap: None };
         (self.sum, self.count) = (0.0, 0);
@@ -416,8 +463,11 @@ pub fn measure_neg_elbo(target: &dyn Target, q: &Gaussian<Triangular>, seed: See
         let exact = moments.provenance == crate::target::curvature::Provenance::Proved;
         return Ok(NegElbo { value: moments.neg_elbo(q)?, error: moments.neg_elbo_error(q), exact });
     }
-    neg_elbo_by_draws(target, q, seed, 1000)
+    neg_elbo_by_draws(target, q, BaseLaw::Gaussian, seed, MEASURED)
 }
+
+/// Draws for the ELBO of an answer.
+const MEASURED: usize = 1000;
 
 /// f(q) where the answer must not be lost: if the measurement is cut off or fails, returns what is `known` already,
 /// or an estimate from few draws.
@@ -427,28 +477,39 @@ pub(crate) fn neg_elbo_at_least(
     seed: Seed,
     known: Option<NegElbo>,
 ) -> Result<NegElbo> {
+    let by_draws = |count| neg_elbo_by_draws(target, q, BaseLaw::Gaussian, seed, count);
+    at_least(|| measure_neg_elbo(target, q, seed), by_draws, known)
+}
+
+/// The measurement, or if it is cut off one by few draws.
+fn at_least(
+    measure: impl FnOnce() -> Result<NegElbo>,
+    by_draws: impl Fn(usize) -> Result<NegElbo>,
+    known: Option<NegElbo>,
+) -> Result<NegElbo> {
     /// Number of draws if there is little time, and the fewest that have a standard error.
     const FEW: usize = 16;
     const FEWEST: usize = 2;
-    match (phase("the measurement of the ELBO", || measure_neg_elbo(target, q, seed)), known) {
+    match (phase("the measurement of the ELBO", measure), known) {
         (Ok(measured), known) if known.is_none() || measured.value.is_finite() => Ok(measured),
         (Err(error @ Error::Reduce { .. }), _) => Err(error),
         (_, Some(known)) => Ok(known),
         (Err(Error::Stopped { .. }), None) => {
-            let few = phase("the measurement of the ELBO", || neg_elbo_by_draws(target, q, seed, FEW));
-            few.or_else(|_| neg_elbo_by_draws(target, q, seed, FEWEST))
+            phase("the measurement of the ELBO", || by_draws(FEW)).or_else(|_| by_draws(FEWEST))
         }
         (failed, None) => failed,
     }
 }
 
+/// f of the law of m + Cu, (m, C) the shape of `q`.
 fn neg_elbo_by_draws(
     target: &dyn Target,
     q: &Gaussian<Triangular>,
+    law: BaseLaw,
     seed: Seed,
     count: usize,
 ) -> Result<NegElbo> {
-    let draws = Draws::new(seed, Purpose::Audit);
+    let draws = Draws::new(seed, Purpose::Audit).of(law);
     let (d, batch) = (q.dim(), target.batch().clamp(1, count));
     let (mut u, mut z, mut g) = (vec![0.0; batch * d], vec![0.0; batch * d], vec![0.0; batch * d]);
     let (mut values, mut scratch) = (vec![0.0; batch], Scratch::default());
@@ -464,12 +525,17 @@ fn neg_elbo_by_draws(
         target.log_densities(z, values, &mut g[..size * d], &mut scratch)?;
         for (k, (u, value)) in u.chunks_exact(d).zip(values.iter()).enumerate() {
             // −log p + log q at the same point: if q = p, every draw gives the same number.
-            let value = -value + 0.5 * (d as f64 - provi_kernels::dot(u, u));
+            let excess = match law {
+                BaseLaw::Gaussian => 0.5 * (d as f64 - provi_kernels::dot(u, u)),
+                law => u.iter().map(|&u| law.log_density(u)).sum::<f64>() + law.entropy_of(d),
+            };
+            let value = -value + excess;
             let delta = value - mean;
             mean += delta / (first + k + 1) as f64;
             square += delta * (value - mean);
         }
     }
     let error = (square / (count * (count - 1)) as f64).sqrt();
-    Ok(NegElbo { value: mean + q.neg_entropy()?, error, exact: false })
+    let neg_entropy = -q.log_det()? - law.entropy_of(d);
+    Ok(NegElbo { value: mean + neg_entropy, error, exact: false })
 }

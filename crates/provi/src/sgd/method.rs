@@ -1,10 +1,11 @@
 //! The proved methods, in one table: estimator, step, factor space, noise bound.
 
+use crate::base::base_law::BaseLaw;
 use crate::base::error::{Error, Result};
 use crate::base::pattern::Pattern;
 use crate::sgd::estimator::Kind;
 use crate::target::curvature::Curvature;
-use crate::theory::noise::{self, NoiseBound, TermNoise};
+use crate::theory::noise::{self, Base, NoiseBound, TermNoise};
 use crate::theory::schedule::StepKind;
 
 /// How w is moved. Every variant except the last has a theorem.
@@ -16,6 +17,9 @@ use crate::theory::schedule::StepKind;
 /// | `proj-entropy-triangular` | entropy | C_ii ≥ 1/√M | 𝒯ᵈ | the same [proj-tri] | [rate-proj-strong] |
 /// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
 /// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
+///
+/// With draws of another law than the normal, `prox-energy` and `proj-entropy-triangular` have the same theorems with d + κ in
+/// place of d + 3 \[base-law\]; the others have none ([`Method::check_law`]).
 ///
 /// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` take one pass over C and O(d).
 /// `proj-stl` takes five passes over C or its inverse while the projection is inactive (or, for batches beyond d/8,
@@ -163,28 +167,30 @@ impl Method {
         draws: usize,
         terms: &TermNoise,
     ) -> Result<NoiseBound> {
-        self.subsampled_noise_within(&Pattern::Full, curvature, draws, terms)
+        self.subsampled_noise_within(&Pattern::Full, BaseLaw::Gaussian, curvature, draws, terms)
     }
 
-    /// [`Method::subsampled_noise`] for factors of a family \[pattern\].
+    /// [`Method::subsampled_noise`] for factors of a family and draws of a law \[pattern\], \[base-law\].
     pub(crate) fn subsampled_noise_within(
         self,
         pattern: &Pattern,
+        law: BaseLaw,
         curvature: &Curvature,
         draws: usize,
         terms: &TermNoise,
     ) -> Result<NoiseBound> {
         self.check_subsampled()?;
-        let d = noise_dimension(pattern, curvature.dim());
+        self.check_law(law)?;
+        let base = noise_base(pattern, law, curvature.dim())?;
         let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
         let distance2 = noise::optimum_distance2(curvature.dim(), curvature.convexity())?;
-        let v_star = noise::v_star_bound(d, smoothness, distance2)?;
+        let v_star = noise::v_star_bound(base, smoothness, distance2)?;
         match self {
-            Self::ProxEnergy => terms.energy(d, smoothness, draws, v_star),
-            Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(d, smoothness, draws, v_star),
+            Self::ProxEnergy => terms.energy(base, smoothness, draws, v_star),
+            Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(base, smoothness, draws, v_star),
             // A method without its own noise bound has none with terms either.
             other @ (Self::ProjStl | Self::Exact | Self::Unproven(_)) => {
-                other.noise_within(pattern, curvature, draws)
+                other.noise_within(pattern, law, curvature, draws)
             }
         }
     }
@@ -209,26 +215,60 @@ impl Method {
         }
     }
 
-    /// The constants (a, b) of the recursion for a mean of `draws` draws [noise-centred], [noise-batch].
-    /// Needs M, and μ > 0 for the floor.
-    pub fn noise(self, curvature: &Curvature, draws: usize) -> Result<NoiseBound> {
-        self.noise_within(&Pattern::Full, curvature, draws)
+    /// Refuses a method that is not the same, or has no theorem, with draws of this law \[base-law\].
+    ///
+    /// Symmetric factors: the argument that the best of them has σ_min(C*) ≥ 1/√M rotates u, and only the normal law is
+    /// spherical; also their answer would need another factor, and so be another q. Sticking the landing and the exact
+    /// gradient use log q and expectations of a Gaussian.
+    pub fn check_law(self, law: BaseLaw) -> Result<()> {
+        let refused = |why| Err(Error::BaseLaw { law: law.to_string(), why });
+        match self {
+            _ if law.is_gaussian() => Ok(()),
+            Self::ProxEnergy | Self::ProjEntropyTriangular => Ok(()),
+            Self::ProjEntropy => refused(
+                "proj-entropy has symmetric factors, and the projection is proved to keep the optimum for normal draws \
+                 only; use proj-entropy-triangular or prox-energy",
+            ),
+            Self::ProjStl => {
+                refused("proj-stl uses log q of a Gaussian; use prox-energy or proj-entropy-triangular")
+            }
+            Self::Exact => refused(
+                "exact takes expectations under a Gaussian; use prox-energy or proj-entropy-triangular",
+            ),
+            Self::Unproven(recipe) if recipe.space == Space::Symmetric => {
+                refused("a symmetric factor and the triangular one of the answer would be two distributions")
+            }
+            Self::Unproven(recipe) => recipe.estimator.check_law(law),
+        }
     }
 
-    /// [`Method::noise`] for factors of a family: d_𝒱 + 3 in place of d + 3, and ‖w* − w̄‖² ≤ d/μ with w* the best of
-    /// the family \[pattern\].
-    pub fn noise_within(self, pattern: &Pattern, curvature: &Curvature, draws: usize) -> Result<NoiseBound> {
-        let d = noise_dimension(pattern, curvature.dim());
+    /// The constants (a, b) of the recursion for a mean of `draws` normal draws [noise-centred], [noise-batch].
+    /// Needs M, and μ > 0 for the floor.
+    pub fn noise(self, curvature: &Curvature, draws: usize) -> Result<NoiseBound> {
+        self.noise_within(&Pattern::Full, BaseLaw::Gaussian, curvature, draws)
+    }
+
+    /// [`Method::noise`] for factors of a family and draws of a law: d_𝒱 + κ in place of d + 3, and ‖w* − w̄‖² ≤ d/μ with w* the
+    /// best of the family \[pattern\], \[base-law\].
+    pub fn noise_within(
+        self,
+        pattern: &Pattern,
+        law: BaseLaw,
+        curvature: &Curvature,
+        draws: usize,
+    ) -> Result<NoiseBound> {
+        self.check_law(law)?;
+        let base = noise_base(pattern, law, curvature.dim())?;
         let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
-        // At the optimum the energy estimator's variance is at most (d+3)M²·d/μ.
+        // At the optimum the energy estimator's variance is at most (d+κ)M²·d/μ.
         let v_star = || {
             let distance2 = noise::optimum_distance2(curvature.dim(), curvature.convexity())?;
-            noise::v_star_bound(d, smoothness, distance2)
+            noise::v_star_bound(base, smoothness, distance2)
         };
         match self {
-            Self::ProxEnergy => noise::energy_batch(d, smoothness, draws, v_star()?),
+            Self::ProxEnergy => noise::energy_batch(base, smoothness, draws, v_star()?),
             Self::ProjEntropy | Self::ProjEntropyTriangular => {
-                noise::entropy_batch(d, smoothness, draws, v_star()?)
+                noise::entropy_batch(base, smoothness, draws, v_star()?)
             }
             Self::ProjStl => {
                 let residual = noise::residual_smoothness(
@@ -236,7 +276,7 @@ impl Method {
                     curvature.convexity(),
                     curvature.residual_smoothness(),
                 )?;
-                noise::stl_batch(d, smoothness, residual, curvature.trace_inverse(), draws)
+                noise::stl_batch(base.dim(), smoothness, residual, curvature.trace_inverse(), draws)
             }
             Self::Exact => noise::exact_prox(smoothness),
             Self::Unproven(_) => Err(Error::MissingConstant {
@@ -252,6 +292,13 @@ impl Method {
 pub fn noise_dimension(pattern: &Pattern, dim: usize) -> usize {
     let (sets, size, beyond) = pattern.reach(dim);
     noise::pattern_dimension(dim, sets, size, beyond)
+}
+
+/// The draws as the noise bounds count them. The count of a family is proved for normal draws, whose largest squares it bounds;
+/// for other laws every dimension counts, which bounds the projected estimator too \[base-law\].
+pub fn noise_base(pattern: &Pattern, law: BaseLaw, dim: usize) -> Result<Base> {
+    let counted = if law.is_gaussian() { noise_dimension(pattern, dim) } else { dim };
+    Base::new(counted, law.kurtosis())
 }
 
 /// The error for a proved method on a target without M.
@@ -336,5 +383,30 @@ mod tests {
         assert!(Recipe::new(Kind::Energy, Guard::Nothing, Space::Triangular).is_err());
         assert!(Recipe::new(Kind::Energy, Guard::Prox, Space::Symmetric).is_err());
         assert!(Recipe::new(Kind::Stl, Guard::Projection, Space::Triangular).is_ok());
+    }
+
+    /// The closed list: two methods with every law, all with the normal one.
+    #[test]
+    fn only_proved_pairings_of_method_and_law_go_through() {
+        let laws = [BaseLaw::Laplace, BaseLaw::Logistic, BaseLaw::Uniform, BaseLaw::student_t(5.0).unwrap()];
+        for (_, method) in Method::named() {
+            assert!(method.check_law(BaseLaw::Gaussian).is_ok());
+            let proved = matches!(method, Method::ProxEnergy | Method::ProjEntropyTriangular);
+            for law in laws {
+                assert_eq!(method.check_law(law).is_ok(), proved, "{method} {law}");
+            }
+        }
+        let recipe = |kind, guard, space| Method::Unproven(Recipe::new(kind, guard, space).unwrap());
+        let law = BaseLaw::Laplace;
+        assert!(recipe(Kind::Entropy, Guard::Nothing, Space::Triangular).check_law(law).is_ok());
+        assert!(recipe(Kind::Entropy, Guard::Projection, Space::Symmetric).check_law(law).is_err());
+        assert!(recipe(Kind::Stl, Guard::Projection, Space::Triangular).check_law(law).is_err());
+        assert!(recipe(Kind::Score, Guard::Nothing, Space::Triangular).check_law(law).is_err());
+    }
+
+    #[test]
+    fn a_family_counts_fewer_dimensions_for_normal_draws_alone() {
+        let count = |law| noise_base(&Pattern::MeanField, law, 100).unwrap().dim();
+        assert!(count(BaseLaw::Gaussian) < 20 && count(BaseLaw::Uniform) == 100);
     }
 }

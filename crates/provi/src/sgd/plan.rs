@@ -4,6 +4,7 @@
 mod comparison;
 mod coordinates;
 mod promise;
+mod setting;
 mod start;
 mod terms;
 
@@ -11,22 +12,21 @@ pub use comparison::Needed;
 pub use coordinates::{Coordinates, Frame};
 pub use promise::{Constants, Norm, Promise, Said};
 
+use crate::base::base_law::BaseLaw;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::norm;
 use crate::base::pattern::{Pattern, precision_of};
 use crate::sgd::average::Average;
 use crate::sgd::memory::{Forecast, Size};
-use crate::sgd::method::{Choice, MISSING_SMOOTHNESS, Method, noise_dimension};
+use crate::sgd::method::{Choice, MISSING_SMOOTHNESS, Method, noise_base};
 use crate::sgd::subsample::{Law, Sampling, Subsample};
 use crate::target::curvature::Curvature;
 use crate::target::mode::{Mode, find_mode, laplace};
 use crate::target::{Target, trusted_curvature};
-use crate::theory::noise::{NoiseBound, TermNoise};
 use crate::theory::rate;
 use crate::theory::recursion::{Contraction, Recursion};
 use crate::theory::schedule::{Schedule, StepKind};
-use start::ExactStart;
+use setting::Setting;
 use std::ops::Deref;
 use std::sync::Arc;
 use terms::DrawnTerms;
@@ -69,6 +69,7 @@ pub struct Planner {
     memory: Option<u64>,
     subsample: Option<Subsample>,
     pattern: Pattern,
+    base_law: BaseLaw,
 }
 
 impl Planner {
@@ -83,6 +84,7 @@ impl Planner {
             memory: None,
             subsample: None,
             pattern: Pattern::Full,
+            base_law: BaseLaw::Gaussian,
         }
     }
 
@@ -93,6 +95,16 @@ impl Planner {
     /// for H_lo (or for ∇²V at the mode), and a scale for each coordinate where a product would leave the pattern.
     pub fn pattern(mut self, pattern: Pattern) -> Self {
         self.pattern = pattern;
+        self
+    }
+
+    /// Seeks the best q = law of m + Cu, C lower triangular, with this law of u in place of the normal one \[base-law\].
+    ///
+    /// The noise bounds have d + κ in place of d + 3, and the promise is about the best member *of that family*, in this order
+    /// of the coordinates: it is not the best Gaussian. Only `prox-energy` and `proj-entropy-triangular` are proved
+    /// ([`Method::check_law`]). Such a plan is run with [`Plan::run_location_scale`], and its answer has no certificate.
+    pub fn base_law(mut self, law: BaseLaw) -> Self {
+        self.base_law = law;
         self
     }
 
@@ -222,18 +234,18 @@ impl Planner {
     /// says so.
     pub fn practical(&self, target: &dyn Target, steps: Option<u64>) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Laplace)?;
-        let d = noise_dimension(&self.pattern, target.dim()) as f64;
+        let base = noise_base(&self.pattern, self.base_law, target.dim())?;
+        let (d, weight) = (base.dim() as f64, base.factor_weight()?);
         let steps = steps.unwrap_or(PRACTICAL_STEPS);
         let draws = setting.draws as f64;
-        // In Laplace coordinates ∇²V ≈ I near the mode, where a = O(1 + (d+3)/N) and b = O(d(d+3)/N).
+        // In Laplace coordinates ∇²V ≈ I near the mode, where a = O(1 + (d+κ)/N) and b = O(d(d+κ)/N).
         let gamma = match self.method {
             Method::Exact => {
                 1.0 / setting.curvature.as_ref().and_then(Curvature::smoothness).ok_or(MISSING_SMOOTHNESS)?
             }
             _ => {
                 0.5 / (1.0
-                    + (d + 3.0)
-                        * (1.0 + setting.terms.as_ref().map_or(0.0, |terms| terms.practical_spread(d)))
+                    + weight * (1.0 + setting.terms.as_ref().map_or(0.0, |terms| terms.practical_spread(d)))
                         / draws)
             }
         };
@@ -252,6 +264,7 @@ impl Planner {
     fn setting(&self, target: &dyn Target, default: Coordinates) -> Result<Setting> {
         self.pattern.check(target.dim())?;
         self.method.check_pattern(&self.pattern)?;
+        self.method.check_law(self.base_law)?;
         let draws = match self.method {
             Method::Exact => 0,
             _ => self.draws.unwrap_or(if default == Coordinates::Laplace { PRACTICAL_DRAWS } else { 1 }),
@@ -295,6 +308,8 @@ impl Planner {
             Frame::new(coordinates, &mode, local.gaussian.factor(), curvature.as_ref(), &self.pattern)?;
         let (curvature, start, error) =
             frame.view(target, &mode, &nearest, curvature, self.method.space())?;
+        // The exact gradient is that of the Gaussian family.
+        let error = error.filter(|_| self.base_law.is_gaussian());
         let terms = match self.subsample {
             Some(subsample) => Some(DrawnTerms::new(target, subsample, &frame)?),
             None => None,
@@ -339,6 +354,7 @@ impl Planner {
         Ok(Plan(Outline {
             method: self.method,
             pattern: self.pattern.clone(),
+            base_law: self.base_law,
             steps,
             draws: setting.draws,
             subsample: self.subsample,
@@ -361,141 +377,6 @@ pub const PRACTICAL_DRAWS: usize = 10;
 
 /// Default steps of a practical plan.
 pub const PRACTICAL_STEPS: u64 = 20_000;
-
-/// What is known after mode, coordinates and curvature have been computed.
-struct Setting {
-    mode: Mode,
-    evaluations: u64,
-    frame: Frame,
-    /// The curvature in the frame's coordinates.
-    curvature: Option<Curvature>,
-    /// w_0 in the frame's coordinates.
-    start: Gaussian<Triangular>,
-    /// A bound of ‖w_0 − w*‖² by [cert-gap], if expectations are exact.
-    exact_start: Option<ExactStart>,
-    draws: usize,
-    terms: Option<DrawnTerms>,
-}
-
-impl Setting {
-    fn provenance(&self, radius: Option<f64>) -> crate::Provenance {
-        let given = self.curvature.as_ref().map_or(crate::Provenance::Estimated, Curvature::provenance);
-        let given = self.terms.as_ref().and_then(DrawnTerms::provenance).map_or(given, |p| given.weakest(p));
-        if radius.is_some() { given.weakest(crate::Provenance::Declared) } else { given }
-    }
-
-    /// The constants of the drawn terms, if draws use a subsample.
-    fn term_noise(&self, curvature: &Curvature) -> Result<Option<TermNoise>> {
-        let Some(terms) = &self.terms else { return Ok(None) };
-        let convexity = curvature.convexity();
-        let through_mode = crate::theory::noise::optimum_distance2(curvature.dim(), convexity)?.sqrt();
-        let shift = self.frame.gradient_norm(&self.mode) / convexity;
-        terms.noise((through_mode + shift) * (1.0 + 1e-12)).map(Some)
-    }
-
-    fn smooth(&self) -> Result<(&Curvature, f64)> {
-        let curvature = self.curvature.as_ref().ok_or(MISSING_SMOOTHNESS)?;
-        Ok((curvature, curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?))
-    }
-
-    /// The constants of the recursion, and e_0.
-    fn constants(&self, planner: &Planner) -> Result<Constants> {
-        let (curvature, smoothness) = self.smooth()?;
-        if curvature.convexity() <= 0.0 {
-            return Err(Error::MissingConstant {
-                wanted: "a bound on the distance to the optimum",
-                constant: "a convexity μ > 0",
-                way_out: "use a proper prior, or the convex mode with a declared radius",
-            });
-        }
-        let noise = match self.term_noise(curvature)? {
-            Some(terms) => {
-                let draws = self.draws.max(1);
-                planner.method.subsampled_noise_within(&planner.pattern, curvature, draws, &terms)?
-            }
-            None => planner.method.noise_within(&planner.pattern, curvature, self.draws.max(1))?,
-        };
-        let exact = self.exact_start.as_ref().filter(|_| planner.method == Method::Exact);
-        Ok(Constants {
-            dim: curvature.dim(),
-            convexity: curvature.convexity(),
-            smoothness,
-            residual_smoothness: curvature.residual_smoothness(),
-            noise,
-            start: self.start_distance2(curvature)?,
-            gradient_error: exact.map_or(0.0, |e| 4.0 * e.gradient_error),
-            // If the expectations are only checked, the steps are no better proved than they are.
-            provenance: exact.map_or(self.provenance(None), |e| curvature.provenance().weakest(e.provenance)),
-        })
-    }
-
-    /// The single-draw constants of the convex rates; for the prox, of g itself (not centred).
-    fn single_draw_constants(&self, planner: &Planner) -> Result<Constants> {
-        use crate::theory::noise;
-        let (curvature, smoothness) = self.smooth()?;
-        let d = curvature.dim();
-        let (start, distance2) = match planner.radius {
-            Some(radius) => (radius * radius, radius * radius),
-            None if curvature.convexity() > 0.0 => {
-                (self.start_distance2(curvature)?, noise::optimum_distance2(d, curvature.convexity())?)
-            }
-            None => {
-                return Err(Error::MissingConstant {
-                    wanted: "a convex rate",
-                    constant: "a radius: nothing bounds ‖w_0 − w*‖ when μ = 0",
-                    way_out: "declare one with `Planner::radius`",
-                });
-            }
-        };
-        let terms = match (&self.terms, planner.radius) {
-            (Some(terms), Some(radius)) => Some(terms.noise(radius)?),
-            _ => self.term_noise(curvature)?,
-        };
-        let counted = noise_dimension(&planner.pattern, d);
-        // ‖∇h‖² ≤ dM on the set, whatever the family.
-        let entropy = |bound: NoiseBound| {
-            let others = 2.0 * (d - counted) as f64 * smoothness;
-            NoiseBound::new(bound.growth, bound.floor + others * (1.0 + 1e-14))
-        };
-        let bound = match planner.method {
-            Method::ProxEnergy => match terms {
-                Some(terms) => terms.energy_single(counted, smoothness, distance2)?,
-                None => noise::energy(counted, smoothness, distance2)?,
-            },
-            Method::ProjEntropy | Method::ProjEntropyTriangular => entropy(match terms {
-                Some(terms) => terms.entropy_single(counted, smoothness, smoothness, distance2)?,
-                None => noise::entropy(counted, smoothness, smoothness, distance2)?,
-            })?,
-            other @ (Method::ProjStl | Method::Exact | Method::Unproven(_)) => {
-                other.noise_within(&planner.pattern, curvature, self.draws.max(1))?
-            }
-        };
-        Ok(Constants {
-            dim: d,
-            convexity: curvature.convexity(),
-            smoothness,
-            residual_smoothness: curvature.residual_smoothness(),
-            noise: bound,
-            start,
-            gradient_error: 0.0,
-            provenance: self.provenance(planner.radius),
-        })
-    }
-
-    /// e_0 ≥ ‖w_0 − w*‖²: the smaller of the bound through the mode and the bound through the exact gradient.
-    fn start_distance2(&self, curvature: &Curvature) -> Result<f64> {
-        let d = curvature.dim();
-        // The frame is centred at the computed mode, so the distance is that of the factor alone. The gradient
-        // there, in these coordinates, is at most ‖P‖ times the user's.
-        let through_mode = rate::start_distance2(
-            norm(self.start.factor()),
-            d,
-            curvature.convexity(),
-            self.frame.gradient_norm(&self.mode),
-        )?;
-        Ok(self.exact_start.as_ref().map_or(through_mode, |e| e.distance2.min(through_mode)))
-    }
-}
 
 /// A run planned before its first draw: w_0, T, γ_0 … γ_{T−1}, which average of the iterates is the answer, and the
 /// bound promised for it. A plan is plain data about one target. Two runs with the same seed give the same bits.
@@ -530,6 +411,8 @@ pub struct Outline {
     pub method: Method,
     /// The family of q; w* is its best member.
     pub pattern: Pattern,
+    /// The law of u in q = law of m + Cu; w* is the best of that family.
+    pub base_law: BaseLaw,
     /// The number of steps T.
     pub steps: u64,
     /// The draws per step N; 0 for a method that does not draw.

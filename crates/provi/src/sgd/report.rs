@@ -1,7 +1,8 @@
 //! Plans and answers as text. The library itself prints nothing.
 
+use crate::base::base_law::BaseLaw;
 use crate::base::printed;
-use crate::sgd::fit::Fit;
+use crate::sgd::fit::{Fit, LocationScaleFit};
 use crate::sgd::plan::{Plan, Promise};
 use std::fmt;
 
@@ -35,6 +36,14 @@ impl fmt::Display for Plan {
                 self.pattern
             )?;
         }
+        if !self.base_law.is_gaussian() {
+            writeln!(
+                f,
+                "law        {}, kurtosis {}; the promise is to the best m + Cu of this law, not the best Gaussian [base-law]",
+                self.base_law,
+                printed::upper(self.base_law.kurtosis())
+            )?;
+        }
         if let (Some(subsample), Some(law)) = (self.subsample, &self.law) {
             let (terms, count, sampling) = (subsample.terms, law.count(), subsample.sampling);
             writeln!(f, "terms      {terms} of {count} for each draw, {sampling} [noise-subsample]")?;
@@ -52,15 +61,52 @@ impl fmt::Display for Plan {
     }
 }
 
+/// One line for each coordinate.
+fn coordinates(
+    f: &mut fmt::Formatter<'_>,
+    names: &[String],
+    mean: &[f64],
+    deviations: &[f64],
+) -> fmt::Result {
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(4);
+    writeln!(f, "{:<width$}  {:>12}  {:>12}", "name", "mean", "sd")?;
+    for ((name, mean), sd) in names.iter().zip(mean).zip(deviations) {
+        writeln!(f, "{name:<width$}  {mean:>12.5}  {sd:>12.5}")?;
+    }
+    Ok(())
+}
+
+/// One line for each coordinate, then the law, the ELBO and how the answer was found.
+impl fmt::Display for LocationScaleFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        coordinates(f, &self.names, self.q.mean(), &self.q.standard_deviations())?;
+        match self.q.law() {
+            BaseLaw::Gaussian => {}
+            law => writeln!(
+                f,
+                "q is the law of m + Cu with u {law}: not a Gaussian, and no certificate is about it"
+            )?,
+        }
+        writeln!(f, "ELBO {:.6} ({})", -self.neg_elbo.value, self.neg_elbo.grounds())?;
+        write!(
+            f,
+            "{}, {} steps, {} gradients, seed {}",
+            self.method, self.steps, self.gradient_evaluations, self.seed.0
+        )?;
+        if !self.pattern.is_full() {
+            write!(f, ", family {}", self.pattern)?;
+        }
+        match self.subsample {
+            Some(subsample) => write!(f, ", {subsample}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// One line for each coordinate, then the ELBO and how the answer was found.
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(4);
-        writeln!(f, "{:<width$}  {:>12}  {:>12}", "name", "mean", "sd")?;
-        let deviations = self.gaussian.standard_deviations();
-        for ((name, mean), sd) in self.names.iter().zip(self.gaussian.mean()).zip(deviations) {
-            writeln!(f, "{name:<width$}  {mean:>12.5}  {sd:>12.5}")?;
-        }
+        coordinates(f, &self.names, self.gaussian.mean(), &self.gaussian.standard_deviations())?;
         writeln!(f, "ELBO {:.6} ({})", -self.neg_elbo.value, self.neg_elbo.grounds())?;
         write!(
             f,

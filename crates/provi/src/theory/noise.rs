@@ -4,11 +4,14 @@
 //! the closed-form rates. The batch forms ([`energy_batch`], …) average N draws, are sharper, and feed the
 //! recursion; that of the energy estimator is centred, about g − ∇l(w*) instead of g.
 //!
-//! w* is the optimum, w̄ = (z̄, 0) the mode, M the smoothness of the potential and d its dimension.
+//! w* is the optimum, w̄ = (z̄, 0) the mode, M the smoothness of the potential and d its dimension. The draws u have d
+//! independent coordinates of kurtosis κ ([`Base`]); a plain d stands for normal draws, κ = 3.
 
+mod base;
 mod pattern;
 mod terms;
 
+pub use base::Base;
 pub use pattern::pattern_dimension;
 pub use terms::TermNoise;
 
@@ -44,29 +47,30 @@ pub fn optimum_distance2(d: usize, convexity: f64) -> Result<f64> {
     Ok(dimension(d)? / Positive::new("convexity μ", convexity)?.get())
 }
 
-/// One draw of the energy estimator, everywhere [noise-energy]:
+/// One draw of the energy estimator, everywhere [noise-energy], [base-law]:
 /// ```text
-/// growth = 2(d+3)M²,   floor = 2(d+3)M²‖w*−w̄‖²
+/// growth = 2(d+κ)M²,   floor = 2(d+κ)M²‖w*−w̄‖²
 /// ```
 /// `distance2` is ‖w*−w̄‖² or an upper bound of it, see [`optimum_distance2`].
-pub fn energy(d: usize, smoothness: f64, distance2: f64) -> Result<NoiseBound> {
-    let growth = 2.0 * (dimension(d)? + 3.0) * square(smoothness)?;
+pub fn energy(base: impl Into<Base>, smoothness: f64, distance2: f64) -> Result<NoiseBound> {
+    let growth = 2.0 * base.into().factor_weight()? * square(smoothness)?;
     NoiseBound::new(growth, growth * distance2)
 }
 
 /// One draw of the entropy estimator, on 𝒲_L = {σ_min(C) ≥ 1/√L}, L = `region` [noise-entropy]:
 /// ```text
-/// growth = 4(d+3)M²,   floor = 4(d+3)M²‖w*−w̄‖² + 2dL
+/// growth = 4(d+κ)M²,   floor = 4(d+κ)M²‖w*−w̄‖² + 2dL
 /// ```
 /// Also holds on the triangular set C_ii ≥ 1/√L [proj-tri]. The appendix of the paper prints dL: its proof loses a
 /// factor 2.
-pub fn entropy(d: usize, smoothness: f64, region: f64, distance2: f64) -> Result<NoiseBound> {
-    let growth = 4.0 * (dimension(d)? + 3.0) * square(smoothness)?;
+pub fn entropy(base: impl Into<Base>, smoothness: f64, region: f64, distance2: f64) -> Result<NoiseBound> {
+    let base = base.into();
+    let growth = 4.0 * base.factor_weight()? * square(smoothness)?;
     let region = Positive::new("region L", region)?.get();
-    NoiseBound::new(growth, growth * distance2 + 2.0 * d as f64 * region)
+    NoiseBound::new(growth, growth * distance2 + 2.0 * base.dim() as f64 * region)
 }
 
-/// One draw of sticking the landing, on 𝒲_M with a symmetric factor [noise-stl], [stl-floor]:
+/// One draw of sticking the landing, on 𝒲_M with a symmetric factor and normal draws [noise-stl], [stl-floor]:
 /// ```text
 /// growth = 4(d+3)(K² + 2M²),   floor = 4·c_d·K²·tr H_lo⁻¹
 /// ```
@@ -107,39 +111,45 @@ pub fn residual_smoothness(smoothness: f64, convexity: f64, spread: Option<f64>)
     }
 }
 
-/// E‖g_energy‖² ≤ (d+1)M²‖m−z̄‖² + (d+3)M²‖C‖_F², before any relaxation [noise-energy].
+/// E‖g_energy‖² ≤ (d+1)M²‖m−z̄‖² + (d+κ)M²‖C‖_F², before any relaxation [noise-energy], [base-law].
 ///
-/// This is an equality for V = ½M‖z−z̄‖² before the projection on 𝒯ᵈ or 𝒮ᵈ.
-pub fn energy_second_moment(d: usize, smoothness: f64, mean2: f64, factor2: f64) -> Result<f64> {
+/// This is an equality for V = ½M‖z−z̄‖² before the projection on 𝒯ᵈ or 𝒮ᵈ, whatever the law of the draws.
+pub fn energy_second_moment(base: impl Into<Base>, smoothness: f64, mean2: f64, factor2: f64) -> Result<f64> {
     let m2 = square(smoothness)?;
-    subsample_second_moment(d, m2, m2 * mean2, factor2)
+    subsample_second_moment(base, m2, m2 * mean2, factor2)
 }
 
-/// V* ≤ (d+3)M²‖w*−w̄‖², the total variance of the energy estimator at the optimum [noise-centred].
-pub fn v_star_bound(d: usize, smoothness: f64, distance2: f64) -> Result<f64> {
+/// V* ≤ (d+κ)M²‖w*−w̄‖², the total variance of the energy estimator at the optimum [noise-centred], [base-law].
+pub fn v_star_bound(base: impl Into<Base>, smoothness: f64, distance2: f64) -> Result<f64> {
     let distance2 = NonNegative::new("‖w*−w̄‖²", distance2)?.get();
-    Ok(times((dimension(d)? + 3.0) * square(smoothness)?, distance2))
+    Ok(times(base.into().factor_weight()? * square(smoothness)?, distance2))
 }
 
-/// The mean of N energy draws, centred, everywhere [noise-centred], [noise-batch]:
+/// The mean of N energy draws, centred, everywhere [noise-centred], [noise-batch], [base-law]:
 /// ```text
-/// E‖g_N(w) − ∇l(w*)‖² ≤ (max{0, 1−2/N}M² + 2(d+3)M²/N)·‖w−w*‖² + 2V*/N
+/// E‖g_N(w) − ∇l(w*)‖² ≤ (max{0, 1−2/N}M² + 2(d+κ)M²/N)·‖w−w*‖² + 2V*/N
 /// ```
-/// With the same draws at w and w*, g(w) − g(w*) has mean ∇l(w) − ∇l(w*) and second moment ≤ (d+3)M²‖w−w*‖².
-pub fn energy_batch(d: usize, smoothness: f64, draws: usize, v_star: f64) -> Result<NoiseBound> {
-    energy_subsample(d, smoothness, square(smoothness)?, draws, v_star)
+/// With the same draws at w and w*, g(w) − g(w*) has mean ∇l(w) − ∇l(w*) and second moment ≤ (d+κ)M²‖w−w*‖².
+pub fn energy_batch(base: impl Into<Base>, smoothness: f64, draws: usize, v_star: f64) -> Result<NoiseBound> {
+    energy_subsample(base, smoothness, square(smoothness)?, draws, v_star)
 }
 
-/// The mean of N entropy draws, on 𝒲_M or the triangular set C_ii ≥ 1/√M [noise-batch], [proj-tri]:
+/// The mean of N entropy draws, on 𝒲_M or the triangular set C_ii ≥ 1/√M [noise-batch], [proj-tri]; for draws that are not
+/// normal only on the latter, which is known to hold w* [base-law]:
 /// ```text
-/// E‖g_N(w)‖² ≤ (4M² + 2(d+3)M²/N)·‖w−w*‖² + 2V*/N
+/// E‖g_N(w)‖² ≤ (4M² + 2(d+κ)M²/N)·‖w−w*‖² + 2V*/N
 /// ```
 /// V* is that of the energy estimator: at a fixed w the two estimators differ by a constant.
-pub fn entropy_batch(d: usize, smoothness: f64, draws: usize, v_star: f64) -> Result<NoiseBound> {
-    entropy_subsample(d, smoothness, square(smoothness)?, draws, v_star)
+pub fn entropy_batch(
+    base: impl Into<Base>,
+    smoothness: f64,
+    draws: usize,
+    v_star: f64,
+) -> Result<NoiseBound> {
+    entropy_subsample(base, smoothness, square(smoothness)?, draws, v_star)
 }
 
-/// The mean of N STL draws, on 𝒲_M with a symmetric factor [noise-batch]:
+/// The mean of N STL draws, on 𝒲_M with a symmetric factor and normal draws [noise-batch]:
 /// ```text
 /// E‖g_N(w)‖² ≤ ((1−1/N)4M² + 4(d+3)(K²+2M²)/N)·‖w−w*‖² + 4S*/N
 /// ```
@@ -168,42 +178,47 @@ pub fn exact_proj(smoothness: f64) -> Result<NoiseBound> {
 
 /// E‖g_energy‖² when one term of V = Σ_n V_n is drawn, term n with probability π_n [noise-subsample]:
 /// ```text
-/// Σ_n (M_n²/π_n)[(d+1)‖m−z̄_n‖² + (d+3)‖C‖_F²] = (d+1)·weighted_mean2 + (d+3)·weight·‖C‖_F²
+/// Σ_n (M_n²/π_n)[(d+1)‖m−z̄_n‖² + (d+κ)‖C‖_F²] = (d+1)·weighted_mean2 + (d+κ)·weight·‖C‖_F²
 /// ```
 /// `weight` = Σ_n M_n²/π_n and `weighted_mean2` = Σ_n (M_n²/π_n)‖m−z̄_n‖², z̄_n a stationary point of V_n. At w*,
 /// ‖m*−z̄_n‖ ≤ ‖z̄−z̄_n‖ + √(d/μ) and ‖C*‖_F² ≤ tr H_lo⁻¹ make it a bound of V*. Not known to hold for STL.
-pub fn subsample_second_moment(d: usize, weight: f64, weighted_mean2: f64, factor2: f64) -> Result<f64> {
-    let d = dimension(d)?;
+pub fn subsample_second_moment(
+    base: impl Into<Base>,
+    weight: f64,
+    weighted_mean2: f64,
+    factor2: f64,
+) -> Result<f64> {
+    let base = base.into();
     let weight = NonNegative::new("Σ M_n²/π_n", weight)?.get();
     let mean2 = NonNegative::new("Σ (M_n²/π_n)‖m−z̄_n‖²", weighted_mean2)?.get();
     let factor2 = NonNegative::new("‖C‖_F²", factor2)?.get();
-    Ok((d + 1.0) * mean2 + times((d + 3.0) * weight, factor2))
+    Ok(base.mean_weight()? * mean2 + times(base.factor_weight()? * weight, factor2))
 }
 
-/// [`energy_batch`] with N independent (datum, draw) pairs: (d+3)Σ_n M_n²/π_n in place of (d+3)M² in the 1/N
+/// [`energy_batch`] with N independent (datum, draw) pairs: (d+κ)Σ_n M_n²/π_n in place of (d+κ)M² in the 1/N
 /// terms, and V* from [`subsample_second_moment`] at w* [noise-subsample].
 pub fn energy_subsample(
-    d: usize,
+    base: impl Into<Base>,
     smoothness: f64,
     weight: f64,
     draws: usize,
     v_star: f64,
 ) -> Result<NoiseBound> {
     let (m2, n) = (square(smoothness)?, batch(draws)?);
-    let spread = 2.0 * (dimension(d)? + 3.0) * NonNegative::new("Σ M_n²/π_n", weight)?.get();
+    let spread = 2.0 * base.into().factor_weight()? * NonNegative::new("Σ M_n²/π_n", weight)?.get();
     NoiseBound::new((1.0 - 2.0 / n).max(0.0) * m2 + spread / n, 2.0 * v_star / n)
 }
 
 /// [`entropy_batch`] with N independent (datum, draw) pairs, changed like [`energy_subsample`] [noise-subsample].
 pub fn entropy_subsample(
-    d: usize,
+    base: impl Into<Base>,
     smoothness: f64,
     weight: f64,
     draws: usize,
     v_star: f64,
 ) -> Result<NoiseBound> {
     let (m2, n) = (square(smoothness)?, batch(draws)?);
-    let spread = 2.0 * (dimension(d)? + 3.0) * NonNegative::new("Σ M_n²/π_n", weight)?.get();
+    let spread = 2.0 * base.into().factor_weight()? * NonNegative::new("Σ M_n²/π_n", weight)?.get();
     NoiseBound::new(4.0 * m2 + spread / n, 2.0 * v_star / n)
 }
 

@@ -123,7 +123,7 @@ impl Parameters for Family {
             Some(law) => Terms::new(view.target(), law, seed)?.into(),
             None => view.into(),
         };
-        let draws = Draws::new(seed, Purpose::Optimise);
+        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
         Ok(Box::new(Within::new(source, draws, plan.draws, self.diagonal(plan)?)?))
     }
 
@@ -200,7 +200,7 @@ impl StepSpace for Triangular {
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
-        let draws = Draws::new(seed, Purpose::Optimise);
+        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
         if kind == Kind::Energy {
             return Ok(Box::new(FusedProx::new(source, draws, plan.draws)?));
         }
@@ -225,7 +225,7 @@ impl StepSpace for Symmetric {
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
-        let draws = Draws::new(seed, Purpose::Optimise);
+        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
         let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
         Ok(match (kind, smoothness) {
             (Kind::Stl, Some(m)) if ProjStl::pays(source.dim(), plan.draws) => {

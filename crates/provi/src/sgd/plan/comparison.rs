@@ -24,7 +24,7 @@ pub struct Needed {
 
 impl Planner {
     /// The steps that each proved method needs for E‖w_T − w*‖² ≤ `accuracy`, with this planner's draws,
-    /// coordinates, start and family. Methods that leave the family are left out.
+    /// coordinates, start, family and base law. Methods that leave the family, or have no theorem for the law, are left out.
     pub fn compare(&self, target: &dyn Target, accuracy: f64) -> Result<Vec<Needed>> {
         let needed = |method: Method| {
             let planner = Self { method, ..self.clone() };
@@ -69,7 +69,8 @@ impl Planner {
         let exact = target.expectations().is_some();
         let methods = Method::named()
             .map(|(_, m)| m)
-            .filter(|m| (exact || *m != Method::Exact) && m.check_pattern(&self.pattern).is_ok());
+            .filter(|m| exact || *m != Method::Exact)
+            .filter(|m| m.check_pattern(&self.pattern).is_ok() && m.check_law(self.base_law).is_ok());
         methods.map(needed).collect()
     }
 }

@@ -99,7 +99,8 @@ impl Norm {
 /// ```text
 /// E‖w_T − w*‖² ≤ value   in the norm of `norm`,   or   E f(w̄_T) − f* ≤ value
 /// ```
-/// The mean is over runs with independent seeds, and w* is the best Gaussian (of the plan's family), not the posterior. For a single run,
+/// The mean is over runs with independent seeds, and w* is the best Gaussian (of the plan's family), not the posterior; with another base
+/// law, the best m + Cu of that law, which is not the best Gaussian \[base-law\]. For a single run,
 /// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps and length must not depend
 /// on the draws: a run that stops early keeps its answer and loses the value.
 ///

@@ -62,6 +62,7 @@ impl std::fmt::Debug for ProjStl<'_> {
 impl<'a> ProjStl<'a> {
     /// `batch` ≥ 1 draws per step on a target with smoothness M.
     pub fn new(target: impl Into<Source<'a>>, draws: Draws, batch: usize, smoothness: f64) -> Result<Self> {
+        Kind::Stl.check_law(draws.law())?;
         let target = target.into();
         let d = target.dim();
         let pulls = Sampled::new(Kind::Energy, target, draws, batch)?;

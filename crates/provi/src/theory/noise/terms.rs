@@ -1,6 +1,6 @@
 //! The noise of drawing terms: V = V_0 + Σ_n V_n, B terms for each draw.
 
-use super::{NoiseBound, dimension, energy, energy_subsample, entropy, entropy_subsample, square};
+use super::{Base, NoiseBound, energy, energy_subsample, entropy, entropy_subsample, square};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::{NonNegative, Positive};
 use crate::theory::upward;
@@ -51,55 +51,77 @@ impl TermNoise {
 
     /// What the terms add to V*, the variance of a draw at the optimum:
     /// ```text
-    /// (√((d+1)Y) + √((d+3)X)·ρ)²/B
+    /// (√((d+1)Y) + √((d+κ)X)·ρ)²/B
     /// ```
-    pub fn variance_at_optimum(&self, d: usize) -> Result<f64> {
-        let d = dimension(d)?;
-        let root = ((d + 1.0) * self.pull2).sqrt() + ((d + 3.0) * self.spread).sqrt() * self.distance;
+    pub fn variance_at_optimum(&self, base: impl Into<Base>) -> Result<f64> {
+        let base = base.into();
+        let (mean, factor) = (base.mean_weight()?, base.factor_weight()?);
+        let root = (mean * self.pull2).sqrt() + (factor * self.spread).sqrt() * self.distance;
         Ok(upward(root * root / self.terms as f64))
     }
 
     /// The mean of N draws of the energy estimator, centred, with B terms each; `v_star` is that of the whole target:
     /// ```text
-    /// (max{0, 1−2/N}M² + 2(d+3)(M² + X/B)/N)·‖w−w*‖² + 2(V* + what the terms add)/N
+    /// (max{0, 1−2/N}M² + 2(d+κ)(M² + X/B)/N)·‖w−w*‖² + 2(V* + what the terms add)/N
     /// ```
-    pub fn energy(&self, d: usize, smoothness: f64, draws: usize, v_star: f64) -> Result<NoiseBound> {
-        let v_star = v_star + self.variance_at_optimum(d)?;
-        energy_subsample(d, smoothness, self.weight(smoothness)?, draws, v_star)
+    pub fn energy(
+        &self,
+        base: impl Into<Base>,
+        smoothness: f64,
+        draws: usize,
+        v_star: f64,
+    ) -> Result<NoiseBound> {
+        let base = base.into();
+        let v_star = v_star + self.variance_at_optimum(base)?;
+        energy_subsample(base, smoothness, self.weight(smoothness)?, draws, v_star)
     }
 
     /// The mean of N draws of the entropy estimator on 𝒲_M, or the triangular set, with B terms each:
     /// ```text
-    /// (4M² + 2(d+3)(M² + X/B)/N)·‖w−w*‖² + 2(V* + what the terms add)/N
+    /// (4M² + 2(d+κ)(M² + X/B)/N)·‖w−w*‖² + 2(V* + what the terms add)/N
     /// ```
-    pub fn entropy(&self, d: usize, smoothness: f64, draws: usize, v_star: f64) -> Result<NoiseBound> {
-        let v_star = v_star + self.variance_at_optimum(d)?;
-        entropy_subsample(d, smoothness, self.weight(smoothness)?, draws, v_star)
+    pub fn entropy(
+        &self,
+        base: impl Into<Base>,
+        smoothness: f64,
+        draws: usize,
+        v_star: f64,
+    ) -> Result<NoiseBound> {
+        let base = base.into();
+        let v_star = v_star + self.variance_at_optimum(base)?;
+        entropy_subsample(base, smoothness, self.weight(smoothness)?, draws, v_star)
     }
 
     /// One draw of the energy estimator, not centred: what [`energy`] says of the whole target, and for the terms
-    /// 2(d+3)X/B and twice what they add at the optimum.
-    pub fn energy_single(&self, d: usize, smoothness: f64, distance2: f64) -> Result<NoiseBound> {
-        self.added(d, energy(d, smoothness, distance2)?)
+    /// 2(d+κ)X/B and twice what they add at the optimum.
+    pub fn energy_single(
+        &self,
+        base: impl Into<Base>,
+        smoothness: f64,
+        distance2: f64,
+    ) -> Result<NoiseBound> {
+        let base = base.into();
+        self.added(base, energy(base, smoothness, distance2)?)
     }
 
     /// One draw of the entropy estimator on 𝒲_L, as [`TermNoise::energy_single`].
     pub fn entropy_single(
         &self,
-        d: usize,
+        base: impl Into<Base>,
         smoothness: f64,
         region: f64,
         distance2: f64,
     ) -> Result<NoiseBound> {
+        let base = base.into();
         let region = Positive::new("region L", region)?.get();
-        self.added(d, entropy(d, smoothness, region, distance2)?)
+        self.added(base, entropy(base, smoothness, region, distance2)?)
     }
 
-    fn added(&self, d: usize, whole: NoiseBound) -> Result<NoiseBound> {
-        let growth = 2.0 * (dimension(d)? + 3.0) * self.spread / self.terms as f64;
+    fn added(&self, base: Base, whole: NoiseBound) -> Result<NoiseBound> {
+        let growth = 2.0 * base.factor_weight()? * self.spread / self.terms as f64;
         NoiseBound::new(
             upward(whole.growth + growth),
-            upward(whole.floor + 2.0 * self.variance_at_optimum(d)?),
+            upward(whole.floor + 2.0 * self.variance_at_optimum(base)?),
         )
     }
 }
