@@ -428,22 +428,11 @@ impl Run<'_, '_> {
         self.conclude(best, others, starts, kept)
     }
 
-    /// One search. If an accuracy is asked for, certificates are computed during the search. A bare log density that has standard coordinates is
-    /// searched in them.
+    /// One search. If an accuracy is asked for, certificates are computed during the search.
     fn search(&mut self, which: u64) -> Result<Found> {
         let target = self.target.target();
         if target.curvature()?.is_none() && target.lower_curvature()?.is_none() {
-            let Some(standard) = target.standardized()? else { return self.search_bare(which) };
-            let map = standard.map();
-            let start = self.auto.start.as_deref().filter(|start| start.len() == target.dim());
-            let auto = Auto { start: start.map(|start| map.to_standard(start)), ..self.auto.clone() };
-            self.auto.start(target.dim())?;
-            let view = standard.evaluator(self.target);
-            let (seed, begin, watch) = (self.seed, self.begin, &mut *self.watch);
-            let mut inside =
-                Run { auto: &auto, target: view, seed, begin, watch, trace: Vec::new(), audit_seconds: 0.0 };
-            let found = inside.search_bare(which)?;
-            return Ok(Found { q: map.own_gaussian(&found.q), ..found });
+            return self.search_bare(which);
         }
         let cap = self.auto.evaluations.unwrap_or(DECLARED_CAP);
         // The first start uses the run's own seed, so that asking for more starts does not change it.

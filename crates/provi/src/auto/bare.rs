@@ -9,7 +9,7 @@
 use super::explore::score::{Score, Scorer, mean_of_pairs};
 use super::explore::{Candidate, Explored, explore, is_near};
 use super::search::{Beginnings, Ending, Place};
-use super::{Found, Run, improper};
+use super::{Auto, Found, Run, improper};
 use crate::auto::ascent::{Ascent, Options};
 use crate::auto::initial::initial_point;
 use crate::base::draws::Seed;
@@ -79,7 +79,23 @@ impl<'a> Racer<'a> {
 }
 
 impl<'a> Run<'a, '_> {
+    /// The search, in the target's standard coordinates if it has some.
     pub(super) fn search_bare(&mut self, which: u64) -> Result<Found> {
+        let target = self.target.target();
+        let Some(standard) = target.standardized()? else { return self.search_as_it_is(which) };
+        let start = self.auto.start.as_ref().map(|_| self.auto.start(target.dim())).transpose()?;
+        let start = start.map(|start| standard.map().to_standard(&start));
+        let auto = Auto { start, ..self.auto.clone() };
+        let (view, watch) = (standard.evaluator(self.target), &mut *self.watch);
+        let (seed, begin) = (self.seed, self.begin);
+        let mut inside =
+            Run { auto: &auto, target: view, seed, begin, watch, trace: Vec::new(), audit_seconds: 0.0 };
+        let found = inside.search_as_it_is(which)?;
+        Ok(Found { q: standard.map().own_gaussian(&found.q), ..found })
+    }
+
+    /// The search in the target's own coordinates.
+    fn search_as_it_is(&mut self, which: u64) -> Result<Found> {
         let target = self.target.target();
         let seed = Seed(self.seed.0.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         let centre = self.auto.start(target.dim())?;
