@@ -44,7 +44,7 @@ impl FitFile {
     pub fn likelihood(&self) -> Option<Likelihood> {
         let family: FamilyName = self.model.family.parse().ok()?;
         let options = &self.model.options;
-        match family {
+        let found = match family {
             // The scale of a prior does not matter to an answer.
             FamilyName::Student => {
                 Some(Likelihood::Student { sd: options.noise_sd, degrees: options.nu, scale: 1.0 })
@@ -55,7 +55,9 @@ impl FitFile {
             FamilyName::Betabinomial => Some(Likelihood::BetaBinomial),
             FamilyName::Zipoisson => Some(Likelihood::ZeroInflatedPoisson),
             _ => None,
-        }
+        };
+        // A file that somebody has changed may have fewer coordinates than its family.
+        found.filter(|likelihood| self.names.len() > likelihood.parameters().len())
     }
 }
 

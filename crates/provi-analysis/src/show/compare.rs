@@ -205,7 +205,7 @@ pub const OTHER_DENSITY: &str = "one family gives the response a density and ano
 /// Whether the family gives its response a density or a probability.
 pub fn kind_of_density(file: &FitFile) -> &'static str {
     match file.model.family.as_str() {
-        "gaussian" | "gamma" | "exponential" | "weibull" => "a density",
+        "gaussian" | "gamma" | "exponential" | "weibull" | "student" => "a density",
         _ => "a probability",
     }
 }

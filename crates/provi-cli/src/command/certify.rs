@@ -53,17 +53,13 @@ fn of_table(args: &CertifyArgs, given: &GaussianFile, data: &Path) -> Result<Out
     if let Some(record) = claimed {
         refuse_other_data(record, &data)?;
     }
-    if let Some(record) = record.filter(|record| record.likelihood().is_some()) {
-        let options = options(args, record);
-        let model = RegressionModel::build(&data, &formula, &options)?;
-        if claimed.is_some() {
+    let asked = record.map_or_else(|| args.model.clone(), |record| options(args, record));
+    if RegressionModel::asked(&parsed, &asked).is_some() {
+        let model = RegressionModel::build(&data, &formula, &asked)?;
+        if let Some(record) = claimed {
             refuse_other(record, &model.record().formula, &model.record().options)?;
         }
-        return judge(args, given, Some(record), &Problem::regression(&model), Vec::new());
-    }
-    if record.is_none() && RegressionModel::asked(&parsed, &args.model).is_some() {
-        let model = RegressionModel::build(&data, &formula, &args.model)?;
-        return judge(args, given, None, &Problem::regression(&model), Vec::new());
+        return judge(args, given, record, &Problem::regression(&model), Vec::new());
     }
     let model = match record {
         Some(record) => rebuild(record, &data, &formula, &options(args, record))?,
@@ -181,8 +177,8 @@ fn options(args: &CertifyArgs, record: &FitFile) -> ModelOptions {
     let stored = record.model.options.clone().as_recorded();
     // If the family differs from the file's, the file's noise does not apply.
     let another = args.model.family.is_some() && args.model.family != stored.family;
-    let noise_sd = stored.noise_sd.filter(|_| !another);
-    args.model.clone().over(ModelOptions { noise_sd, ..stored })
+    let (noise_sd, nu) = (stored.noise_sd.filter(|_| !another), stored.nu.filter(|_| !another));
+    args.model.clone().over(ModelOptions { noise_sd, nu, ..stored })
 }
 
 /// Refuses another model than the fit's, unless --force.

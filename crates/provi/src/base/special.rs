@@ -11,7 +11,7 @@ mod incomplete_gamma;
 
 pub(crate) use digamma::{digamma, log_minus_digamma};
 pub(crate) use incomplete_beta::beta_lower;
-pub(crate) use incomplete_gamma::{gamma_from, gamma_upper, ln_gamma_rest, ln_poisson};
+pub(crate) use incomplete_gamma::{gamma_from, gamma_upper, ln_gamma_rest, ln_poisson, log_gamma_from};
 
 /// log Σ e^x; −∞ for an empty list.
 pub(crate) fn log_sum_exp(logs: &[f64]) -> f64 {

@@ -75,7 +75,8 @@ pub(super) fn execute(args: &PredictArgs, fit: &Fitted) -> Result<Outcome> {
         let report = Report {
             schema: "provi-predictions/1",
             level: args.level,
-            tv_bound: record.certificate.as_ref().and_then(|c| c.tv.bound()),
+            // Probabilities are averages over draws, whose own error no bound counts.
+            tv_bound: None,
             mean_errors: None,
             lines: &new.lines,
             predictions: &first,
@@ -131,6 +132,8 @@ fn table_of(
 ) -> String {
     let what = match new.likelihood {
         Likelihood::BetaBinomial | Likelihood::Multinomial { .. } => "probability",
+        // There is no mean.
+        Likelihood::Student { degrees: Some(nu), .. } if nu <= 1.0 => "centre",
         _ => "mean",
     };
     let tail = |p: f64| format!("{}%", (p * 1e6).round() / 1e4);
@@ -164,16 +167,22 @@ fn table_of(
         text.push_str(&format!("{} row(s) with missing values left out\n", grouped(new.dropped.rows as u64)));
     }
     let tv = fit.certificate().and_then(|c| Some((c.tv.bound()?, c.tv.confidence()?)));
-    let said = match (what, tv) {
-        ("probability", Some((tv, _))) => format!(
-            "these are means under the fitted Gaussian, some of them averages over 4000 draws; the posterior's own probabilities differ from its by at \
-             most {}, as the fit's certificate says",
-            provi_analysis::number::bound(tv.min(1.0), 2)
-        ),
-        _ => format!(
-            "these are means under the fitted Gaussian; nothing is proved about them, as the likelihood of family {} is not log-concave",
+    let under = match new.likelihood {
+        Likelihood::Multinomial { .. } | Likelihood::ZeroInflatedPoisson => {
+            "these are means under the fitted Gaussian, averages over 4000 of its draws"
+        }
+        _ => "these are means under the fitted Gaussian",
+    };
+    let said = match tv {
+        _ if !new.likelihood.is_log_concave() => format!(
+            "{under}; nothing is proved about them, as the likelihood of family {} is not log-concave",
             new.likelihood.name()
         ),
+        Some((tv, _)) => format!(
+            "{under}; the posterior's own probabilities differ from the Gaussian's by at most {}, as the fit's certificate says",
+            provi_analysis::number::bound(tv.min(1.0), 2)
+        ),
+        None => format!("{under}; how far the posterior's own are is not proved"),
     };
     text.push_str(&wrapped("", 0, &said));
     text

@@ -52,8 +52,14 @@ const CUBE: f64 = 1e5;
 /// one from one side. Cost: a few incomplete gamma functions.
 pub(crate) fn gamma_from(a: f64, normal: f64) -> f64 {
     let cube = 1.0 - (9.0 * a).recip() + normal / (3.0 * a.sqrt());
+    if a > CUBE { cube.powi(3) } else { log_gamma_from(a, normal).exp() }
+}
+
+/// Its logarithm, which is a number where G/a underflows: for small a mostly.
+pub(crate) fn log_gamma_from(a: f64, normal: f64) -> f64 {
+    let cube = 1.0 - (9.0 * a).recip() + normal / (3.0 * a.sqrt());
     if a > CUBE {
-        return cube.powi(3);
+        return 3.0 * cube.ln();
     }
     let upper = normal > 0.0;
     let goal = log_normal_cdf(-normal.abs());
@@ -74,7 +80,7 @@ pub(crate) fn gamma_from(a: f64, normal: f64) -> f64 {
             break;
         }
     }
-    (log - a.ln()).exp()
+    log - a.ln()
 }
 
 /// log D(a, x) = a log x − x − log Γ(a+1); for integer a, the log probability of a under Poisson(x).

@@ -5,7 +5,7 @@ use crate::base::error::Result;
 use crate::base::matrix::Matrix;
 use crate::glm::design::BLOCK;
 use crate::target::Target;
-use crate::target::curvature::{Curvature, Quadratic};
+use crate::target::curvature::{Curvature, Provenance, Quadratic};
 use std::ops::Range;
 
 /// log P(y) = η_y − log(1 + Σ_k e^{η_k}), η of the first level 0; the predictors become 1[y = k] − P(k).
@@ -103,14 +103,16 @@ impl Regression {
         let (lower, mut upper) = (self.precision(), self.precision());
         for i in 0..levels - 1 {
             for j in 0..levels - 1 {
-                let share = half_minus_mean(levels, i == j);
-                // Rounding of the sum cannot bring the bound below the curvature.
-                let share = if i == j { share * (1.0 + 1e-10) } else { share };
-                add_block(&mut upper, [i * columns, j * columns], share, &grams[0]);
+                add_block(&mut upper, [i * columns, j * columns], half_minus_mean(levels, i == j), &grams[0]);
             }
         }
         debug_assert_eq!((lower.rows(), upper.rows()), (d, d));
-        Curvature::declared(d, Quadratic::Matrix(lower), Some(Quadratic::Matrix(upper)))
+        // XᵀWX loses at most (n + 4)ε of ‖√W X‖_F² = tr XᵀWX, and ‖½(I − 11ᵀ/K)‖ ≤ ½; then products and sums of blocks.
+        let trace: f64 = (0..columns).map(|j| grams[0][(j, j)]).sum();
+        let terms = (self.design.rows() as f64 + 4.0) * 0.5 * trace + 8.0 * upper.frobenius_norm();
+        let slack = f64::EPSILON * terms;
+        let upper = Some(Quadratic::Matrix(upper));
+        Curvature::with_slack(d, Quadratic::Matrix(lower), upper, slack, Provenance::Declared)
     }
 }
 

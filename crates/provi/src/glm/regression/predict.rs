@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::{Matrix, packed_len};
 use crate::base::scalar::Probability;
-use crate::base::special::{gamma_from, normal_cdf, sigmoid};
+use crate::base::special::{gamma_from, log_gamma_from, normal_cdf, sigmoid};
 use crate::glm::Family;
 use crate::glm::design::Design;
 use crate::glm::predict::{Prediction, Rows, observe, predict};
@@ -85,19 +85,19 @@ impl NewRows<'_> {
         let points = q.sample(DRAWS, seed);
         let predictors = likelihood.predictors();
         let own = predictors * self.design.columns();
-        let values = match likelihood {
+        let values_of_row = match likelihood {
             Likelihood::Multinomial { levels } => levels,
             _ => 1,
         };
         let mut etas = vec![0.0; predictors];
-        let mut drawn = vec![Vec::with_capacity(DRAWS); values];
+        let mut drawn = vec![Vec::with_capacity(DRAWS); values_of_row];
         let mut of_row = |n: usize| -> Vec<Prediction> {
             drawn.iter_mut().for_each(Vec::clear);
-            let mut linear = Vec::with_capacity(DRAWS);
+            let mut linear = vec![Vec::with_capacity(DRAWS); predictors];
             for k in 0..points.rows() {
                 let (z, further) = points.row(k).split_at(own);
                 self.predictors(n, z, &mut etas);
-                linear.push(etas[0]);
+                linear.iter_mut().zip(&etas).for_each(|(to, eta)| to.push(*eta));
                 match likelihood {
                     Likelihood::Multinomial { .. } => {
                         probabilities(&mut etas);
@@ -107,14 +107,16 @@ impl NewRows<'_> {
                     _ => drawn[0].push(sigmoid(-further[0]) * etas[0].exp()),
                 }
             }
-            let [predictor, predictor_sd] = moments(&linear);
-            let one = |values: &mut Vec<f64>| {
+            let one = |(k, values): (usize, &mut Vec<f64>)| {
+                // That of the base level is 0.
+                let own = (k + predictors).checked_sub(values_of_row).and_then(|k| linear.get(k));
+                let [predictor, predictor_sd] = own.map_or([0.0; 2], |own| moments(own));
                 let [mean, _] = moments(values);
                 values.sort_by(f64::total_cmp);
                 let [low, high] = [0.5 * (1.0 - level), 0.5 * (1.0 + level)].map(|p| quantile(values, p));
                 Prediction { predictor, predictor_sd, mean, low, high }
             };
-            drawn.iter_mut().map(one).collect()
+            drawn.iter_mut().enumerate().map(one).collect()
         };
         (0..self.design.rows()).map(&mut of_row).collect()
     }
@@ -177,11 +179,12 @@ fn draw(
             levels as f64
         }
         Likelihood::BetaBinomial => {
+            // The logit of a beta number is η + log of the ratio of two gamma numbers over their means.
             let total = (-further[0]).exp();
-            let part = |p: f64, normal: f64| p * gamma_from(p * total, normal);
-            let (of_successes, of_failures) =
-                (part(sigmoid(etas[0]), second), part(sigmoid(-etas[0]), third));
-            observe(Family::Binomial, (of_successes / of_failures).ln(), trials, chance)
+            let part =
+                |eta: f64, normal: f64| log_gamma_from((sigmoid(eta) * total).max(f64::MIN_POSITIVE), normal);
+            let logit = etas[0] + part(etas[0], second) - part(-etas[0], third);
+            observe(Family::Binomial, logit, trials, chance)
         }
         Likelihood::ZeroInflatedPoisson => match normal_cdf(second) < sigmoid(further[0]) {
             true => 0.0,

@@ -42,7 +42,7 @@ impl At {
     pub(super) fn row(&self, y: f64, weight: f64, eta: &mut f64, further: &mut [f64]) -> f64 {
         let (nu, r) = (self.degrees, (y - *eta) / self.sd);
         let q = r * r / nu;
-        let (log, share) = (q.ln_1p(), q / (1.0 + q));
+        let (log, share) = (q.ln_1p(), if q.is_finite() { q / (1.0 + q) } else { 1.0 });
         *eta = (nu + 1.0) * r / (self.sd * nu * (1.0 + q));
         let mut further = further.iter_mut();
         if self.free[0]

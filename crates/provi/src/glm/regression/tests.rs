@@ -310,6 +310,9 @@ fn drawn_responses_have_the_law_of_the_likelihood() {
     let drawn = draw(Likelihood::BetaBinomial, &[0.4, -1.5]);
     let binomial = 12.0 * p * (1.0 - p);
     assert!(agree(&drawn, 12.0 * p, binomial * (1.0 + 11.0 * rho)) && !agree(&drawn, 12.0 * p, binomial));
+    // Nearly all or nothing: gamma numbers of so small a shape underflow, their logarithms do not.
+    let drawn = draw(Likelihood::BetaBinomial, &[0.4, 5.6]);
+    assert!(agree(&drawn, 12.0 * p, binomial * (1.0 + 11.0 / (1.0 + (-5.6f64).exp()))));
     let (pi, rate) = (1.0 / (1.0 + 0.5f64.exp()), 1.1f64.exp());
     let drawn = draw(Likelihood::ZeroInflatedPoisson, &[1.1, -0.5]);
     let mean = (1.0 - pi) * rate;
