@@ -98,7 +98,8 @@ pub trait Target {
 
     /// The most points that a sampled run hands to one call of [`Target::log_densities`]. The default keeps the
     /// points in cache and leaves several calls to share among threads. Return more if a call costs more than its
-    /// points do, as a call into another language may. No number of an answer depends on this.
+    /// points do, as a call into another language may. No number of an answer depends on this, except where an audit
+    /// may be told to stop.
     fn batch(&self) -> usize {
         8
     }

@@ -149,7 +149,7 @@ fn has_room(on: &OnDevice, rows: usize, columns: usize) -> Result<()> {
         asked: device.name(),
         reason: failure.to_string(),
     };
-    let (needed, free) = (device.needed(rows, columns, USUAL_DRAWS), device.free().map_err(lost)?);
+    let (needed, free) = (device.needed(rows, columns, MOST_DRAWS), device.free().map_err(lost)?);
     match needed > free {
         true => Err(Error::DeviceRoom { device: device.name(), needed: Bytes(needed), free: Bytes(free) }),
         false => Ok(()),
@@ -162,7 +162,7 @@ pub(crate) fn forecast(model: Option<&dyn Rows>) -> String {
         return String::new();
     };
     let (rows, columns) = model.size();
-    let needed = on.device().needed(rows, columns, USUAL_DRAWS);
+    let needed = on.device().needed(rows, columns, MOST_DRAWS);
     format!("; {} on {} for its rows and a block of draws", Bytes(needed), on.device().name())
 }
 
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn rows_and_a_block_of_draws_have_to_fit() {
-        let needed = 8 * (2 + USUAL_DRAWS as u64);
+        let needed = 8 * (2 + MOST_DRAWS as u64);
         has_room(&OnDevice::new(Small(needed)), 2, 1).unwrap();
         let said = has_room(&OnDevice::new(Small(needed - 1)), 2, 1).unwrap_err().to_string();
         assert!(
@@ -231,7 +231,7 @@ mod tests {
             "{said}"
         );
         let glm = model(false).with_device(OnDevice::new(Small(needed)));
-        assert_eq!(forecast(Some(&glm)), "; 4.11 kB on cuda:0 (small) for its rows and a block of draws");
+        assert_eq!(forecast(Some(&glm)), "; 32.8 kB on cuda:0 (small) for its rows and a block of draws");
         assert_eq!(forecast(Some(&model(false))), "");
     }
 

@@ -198,7 +198,7 @@ const CONTRADICTION: &str =
     "its two sides contradict each other: the density and what else is known about the model disagree";
 
 /// Sides that cross by less than this, relatively, do so by rounding.
-const CROSSING: f64 = 1e-9;
+const CROSSING: f64 = 1e-12;
 
 /// A two-sided bound of log p(x): one statement for each side. It can be read but not changed.
 /// ```compile_fail,E0616

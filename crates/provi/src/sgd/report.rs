@@ -21,7 +21,7 @@ impl fmt::Display for Promise {
     }
 }
 
-/// Method, terms if not all, steps, sizes, average, constants and promise: five or six lines.
+/// Method, family and law if not the usual ones, terms if not all, steps, sizes, average, constants and promise.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.draws {
@@ -32,8 +32,9 @@ impl fmt::Display for Plan {
             let entries = self.pattern.entries_of(self.mode.point.len()).unwrap_or(0);
             writeln!(
                 f,
-                "family     {}, {entries} entries of C; the promise is to the best Gaussian of it",
-                self.pattern
+                "family     {}, {entries} entries of C; the promise is to the best {} of it",
+                self.pattern,
+                if self.base_law.is_gaussian() { "Gaussian" } else { "member" }
             )?;
         }
         if !self.base_law.is_gaussian() {

@@ -94,6 +94,8 @@ impl std::fmt::Debug for Evaluator<'_> {
 /// The least number of calls into which many draws are split, and the most draws that a call receives unasked.
 const CALLS: usize = 16;
 const TOGETHER: usize = 32;
+/// Coordinates of draws that an audit holds at once, at most, where it takes more than usual.
+const MOST_NUMBERS: usize = 1 << 18;
 
 impl<'a> Evaluator<'a> {
     /// The target.
@@ -140,9 +142,14 @@ impl<'a> Evaluator<'a> {
         target.batch().max(more).max(1)
     }
 
-    /// How many draws are best evaluated together: `usual`, or more if a pass of the target has room for more.
+    /// How many draws are best evaluated together: `usual`, or more if a pass of a model of this crate has room for more, as with a device.
+    /// Never more than [`MOST_NUMBERS`] coordinates: 8 MB in four arrays, beyond what a forecast counts.
     pub(crate) fn together(&self, usual: usize) -> usize {
-        usual.max(self.target().batch())
+        let target = self.target();
+        match target.proves_its_curvature(own::Word) {
+            true => usual.max(target.batch().min(MOST_NUMBERS / target.dim().max(1))),
+            false => usual,
+        }
     }
 
     /// Working memory for `batch` draws, one piece for each chunk.

@@ -37,7 +37,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// With fewer rows the slabs, and so the draws of a seed, are the same whoever takes the densities.
+    /// With fewer rows the slabs, and so the draws of a seed, are the same whoever takes the densities, up to the rounding of the mode.
     pub(super) fn of(frame: &Frame<'_>, apart: bool) -> Self {
         let coarse = frame.len() >= MANY;
         Self { apart: apart && coarse, coarse }

@@ -169,8 +169,10 @@ impl Envelope for Slabs {
     }
 
     fn is_inside(&self, piece: usize, bound: f64) -> bool {
-        // bound = height − ½‖e‖².
-        piece == 0 && 2.0 * (self.layers[0].height - bound) <= self.free_square
+        // bound = height − ½‖e‖², rounded.
+        let height = self.layers[0].height;
+        let lost = 8.0 * f64::EPSILON * (height.abs() + bound.abs());
+        piece == 0 && 2.0 * (height - bound) + lost <= self.free_square
     }
 }
 

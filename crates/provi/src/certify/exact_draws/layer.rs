@@ -277,10 +277,8 @@ fn over_blocks(
     sums: &mut [f64],
     f: impl Fn(Range<usize>, &mut [f64]) + Sync,
 ) {
-    let mut chunks = frame.model.rows.design.chunks(1);
-    chunks.size = chunks.size.next_multiple_of(BLOCK);
     chunked::reduce(
-        chunks,
+        chunks_of_blocks(frame),
         (width, 0),
         &mut Scratch::default(),
         |range, partial, _| {
@@ -292,14 +290,20 @@ fn over_blocks(
     );
 }
 
+/// Chunks of whole blocks.
+fn chunks_of_blocks(frame: &Frame<'_>) -> Chunks {
+    let chunks = frame.model.rows.design.chunks(1);
+    Chunks { size: chunks.size.next_multiple_of(BLOCK), ..chunks }
+}
+
 /// What rounding may have done to Q(c), and to Fᵀ∇Q(c).
 struct Lost {
     value: f64,
     slope: f64,
 }
 
-/// From Σ|terms| of both sums, a chain of additions no longer than the rows of a block and the blocks, and predictors that are off by
-/// (d + 8)ε(Σ_j|a_nj||c_j| + |o_n| + |s_n|).
+/// From Σ|terms| of both sums, their chains of additions, and predictors that are off by (d + 8)ε(Σ_j|a_nj||c_j| + |o_n| + |s_n|). The chain of
+/// the value is no longer than the rows of a block and the blocks, that of a slope no longer than the rows of a chunk and the chunks.
 fn lost(
     frame: &Frame<'_>,
     quadratics: &[Minorant],
@@ -310,6 +314,9 @@ fn lost(
     let (d, center) = (gaussian.dim() as f64, gaussian.mean());
     let sizes: Vec<f64> = center.iter().map(|x| x.abs()).collect();
     let unit = (BLOCK as f64 + rows.len() as f64 / BLOCK as f64 + 64.0) * f64::EPSILON;
+    let chunks = chunks_of_blocks(frame);
+    let chain = chunks.size.min(rows.len()) + rows.len().div_ceil(chunks.size);
+    let slope_unit = (chain as f64 + 64.0) * f64::EPSILON;
     let mut sums = [0.0; 2];
     over_blocks(frame, 2, &mut sums, |range, sums| {
         let mut room = [[0.0; BLOCK]; 3];
@@ -322,7 +329,7 @@ fn lost(
             let off = (d + 8.0) * f64::EPSILON * (reach + offset + frame.middles[n].abs());
             let pull = m.slope.abs() + m.bend * (t + off);
             sums[0] += w * (unit * (m.value.abs() + t * pull) + off * pull);
-            sums[1] += w * spreads[n] * (unit * pull + m.bend * off);
+            sums[1] += w * spreads[n] * (slope_unit * pull + m.bend * off);
         }
     });
     let [value, slope] = sums;
@@ -332,5 +339,8 @@ fn lost(
     let own = (2.0 * d + 16.0) * f64::EPSILON;
     let of_prior: f64 = pulls.iter().zip(deviations(gaussian)).map(|(p, sd)| p * sd).sum();
     // Products of Fᵀ and the slope lose as much again.
-    Lost { value: 2.0 * (value + (unit + own) * energy), slope: 2.0 * (slope + (unit + own) * of_prior) }
+    Lost {
+        value: 2.0 * (value + (unit + own) * energy),
+        slope: 2.0 * (slope + (slope_unit + own) * of_prior),
+    }
 }

@@ -68,7 +68,9 @@ fn log_error(layer: &Layer, radius: f64, known: &Rounding) -> f64 {
     let place = |i: usize| q.mean()[i].abs() + spreads[i] * radius;
     let moved: f64 = (0..q.dim()).map(|i| known.sizes[i] * place(i)).sum();
     let unit = (q.dim() as f64 + 8.0) * f64::EPSILON;
-    let error = known.value + unit * (moved + layer.height.abs() + radius * radius) + WEIGHTS;
+    // The weights of half-spaces are sums over the rows, of which a uniform number picks one.
+    let weights = WEIGHTS + 4.0 * layer.reach.len() as f64 * f64::EPSILON;
+    let error = known.value + unit * (moved + layer.height.abs() + radius * radius) + weights;
     // Where a sum overflows nothing is known.
     if error.is_nan() { f64::INFINITY } else { error }
 }

@@ -6,6 +6,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::inverse_factor;
 use crate::base::matrix::{Matrix, packed_len};
 use crate::base::stop;
+use crate::glm::expectation::quadrature;
 use provi_kernels::{dot, triangle};
 
 /// Most steps towards the mode, and from there to the optimum.
@@ -84,7 +85,8 @@ impl Glm {
     }
 
     fn expected_aside(&self, mean: &[f64], factor: &[f64]) -> Option<At> {
-        let found = self.rows.expectations_aside(self.linear.family, mean, factor)?;
+        let rules = quadrature::device_rules();
+        let found = self.rows.expectations_aside(self.linear.family, mean, factor, &rules)?;
         let mut hessian = self.linear.precision();
         hessian.entries_mut().iter_mut().zip(&found.hessian).for_each(|(h, x)| *h += x);
         let mut slope = found.gradient;

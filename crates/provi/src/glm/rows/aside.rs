@@ -7,9 +7,8 @@ use crate::base::matrix::{packed_index, packed_len};
 use crate::base::scratch::Scratch;
 use crate::glm::Family;
 use crate::glm::device::{
-    DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, Held, OnDevice,
+    DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, DeviceRule, Held, OnDevice,
 };
-use crate::glm::expectation::quadrature;
 use crate::target::rounding::gamma;
 use crate::target::standard::Standard;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -156,13 +155,14 @@ impl Rows {
         family: Family,
         mean: &[f64],
         factor: &[f64],
+        rules: &[DeviceRule<'_>],
     ) -> Option<DeviceMoments> {
         if family != self.family || !self.goes_aside(mean.len()) {
             return None;
         }
         let aside = self.aside.as_ref()?;
         let held = aside.place.get_or_init(|| self.held(&aside.on, mean)).as_deref()?;
-        let found = held.expectations(mean, factor, &quadrature::device_rules());
+        let found = held.expectations(mean, factor, rules);
         found.inspect_err(|failure| aside.on.failed(failure)).ok()
     }
 

@@ -227,9 +227,9 @@ impl<S: Source, R: Reduce> Streamed<S, R> {
         self.shards.pass(self.linear.family, Some(self.survey.own), sums, see).map(|_| ())
     }
 
-    /// The same over blocks that the device may have.
+    /// The same over blocks that the device may have, and whose rounding counts it: also that of one that was lost, for what it gave before.
     fn pass_aside(&self, sums: Sums<'_>, mut add: impl FnMut(&Rows, &mut Sums<'_>)) -> Result<()> {
-        self.pass(sums, |rows, sums| match self.device.as_ref().filter(|on| !on.is_gone()) {
+        self.pass(sums, |rows, sums| match &self.device {
             Some(on) => add(&rows.clone().with_device(on.clone()), sums),
             None => add(rows, sums),
         })
