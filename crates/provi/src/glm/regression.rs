@@ -38,9 +38,9 @@ use likelihood::At;
 ///
 /// let design = Design::dense(6, 2, &[1.0, 0.0, 1.0, 1.0, 1.0, 2.0, 1.0, 3.0, 1.0, 4.0, 1.0, 5.0])?;
 /// let response = [0.1, 1.2, 1.8, 3.1, 40.0, 5.2];                     // the fifth is an outlier
-/// let student = Likelihood::Student { sd: None, degrees: Some(4.0), scale: 5.0 };
+/// let student = Likelihood::Student { sd: Some(0.5), degrees: None, scale: 5.0 };
 /// let model = Regression::new(student, design, &response, None, Prior::scale(10.0)?)?;
-/// assert_eq!(model.names(), ["z0", "z1", "log(sigma)"]);
+/// assert_eq!(model.names(), ["z0", "z1", "log(nu-1)"]);
 /// let answer = Auto { start: Some(model.start()), ..Auto::default() }.run(&model, Seed(1))?;
 /// assert!((answer.fit.gaussian.mean()[1] - 1.0).abs() < 0.2);          // it hardly moves the slope
 /// # Ok::<(), provi::Error>(())
