@@ -10,9 +10,7 @@ use crate::{
     table::{Header, Moments, Normal, Rule, Table},
     twin,
 };
-use provi::device::{
-    Device, DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, DeviceRule, Held,
-};
+use provi::device::{Device, DeviceFailure, DeviceFamily, DeviceRounding, DeviceRows, Held};
 use std::fmt;
 
 impl Family {
@@ -115,20 +113,9 @@ impl Held for CardRows {
         &self,
         mean: &[f64],
         factor: &[f64],
-        rules: &[DeviceRule<'_>],
-    ) -> Result<DeviceMoments, DeviceFailure> {
-        let rules: Vec<Rule<'_>> = rules.iter().map(own_rule).collect();
-        Ok(CardRows::expectations(self, &Normal { mean, factor }, &rules)?.into())
-    }
-}
-
-fn own_rule<'a>(rule: &DeviceRule<'a>) -> Rule<'a> {
-    Rule { widest: rule.widest, nodes: rule.nodes, weights: rule.weights }
-}
-
-impl From<Moments> for DeviceMoments {
-    fn from(Moments { value, gradient, hessian }: Moments) -> Self {
-        Self { value, gradient, hessian }
+        rules: &[Rule<'_>],
+    ) -> Result<Moments, DeviceFailure> {
+        Ok(CardRows::expectations(self, &Normal { mean, factor }, rules)?)
     }
 }
 
@@ -216,9 +203,8 @@ impl Held for TwinRows {
         &self,
         mean: &[f64],
         factor: &[f64],
-        rules: &[DeviceRule<'_>],
-    ) -> Result<DeviceMoments, DeviceFailure> {
-        let rules: Vec<Rule<'_>> = rules.iter().map(own_rule).collect();
-        Ok(twin::expectations(&self.table(), &Normal { mean, factor }, &rules)?.into())
+        rules: &[Rule<'_>],
+    ) -> Result<Moments, DeviceFailure> {
+        Ok(twin::expectations(&self.table(), &Normal { mean, factor }, rules)?)
     }
 }

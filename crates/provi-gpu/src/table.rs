@@ -5,6 +5,7 @@ use crate::{
     family::{Family, Kind},
     shape::Shape,
 };
+pub use provi::device::{DeviceMoments as Moments, DeviceRule as Rule};
 
 /// Rows: s_n = x_nᵀz + o_n, and −log p(y|z) = Σ_n w_n φ(s_n) up to a constant.
 #[derive(Clone, Copy, Debug)]
@@ -131,17 +132,6 @@ impl Normal<'_> {
     }
 }
 
-/// A quadrature rule for N(0, 1), for rows with σ_n up to `widest`.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule<'a> {
-    /// Largest σ_n of its rows; of the last rule it is not read.
-    pub widest: f64,
-    /// t_j.
-    pub nodes: &'a [f64],
-    /// w_j.
-    pub weights: &'a [f64],
-}
-
 pub(crate) fn check_rules(rules: &[Rule<'_>]) -> Result<()> {
     if rules.is_empty() {
         return Err(Error::Shape { what: "quadrature rules", found: 0, expected: 1 });
@@ -149,20 +139,6 @@ pub(crate) fn check_rules(rules: &[Rule<'_>]) -> Result<()> {
     rules.iter().try_for_each(|rule| {
         same_length("weights of a quadrature rule", rule.weights.len(), rule.nodes.len())
     })
-}
-
-/// Sums of exact expectations over the rows, s_n ~ N(x_nᵀm + o_n, ‖Cᵀx_n‖²):
-/// ```text
-/// value = Σ_n w_n E φ,   gradient = Σ_n w_n E φ′ x_n,   hessian = Σ_n w_n E φ″ x_n x_nᵀ
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moments {
-    /// The first sum.
-    pub value: f64,
-    /// d numbers.
-    pub gradient: Vec<f64>,
-    /// d × d numbers.
-    pub hessian: Vec<f64>,
 }
 
 #[cfg(test)]

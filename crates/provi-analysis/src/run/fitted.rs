@@ -132,7 +132,7 @@ impl Fitted {
     /// Makes the model again from the data it was fitted to; from other data only if `force`.
     pub fn model(&self, data: &Data, force: bool) -> Result<Model> {
         self.needs_formula("its model cannot be made again")?;
-        self.needs_one_predictor("this")?;
+        self.needs_one_predictor("what is asked for")?;
         if !force {
             refuse_other_data(&self.file, data)?;
         }

@@ -108,26 +108,26 @@ const MOST_ROWS: usize = 50;
 
 /// What --json prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report<'a, D> {
     schema: &'static str,
     level: f64,
     /// Upper bound of the error of the probabilities; null if nothing is certified.
     tv_bound: Option<f64>,
     /// Upper bound of the error of each row's mean, for a gaussian model, and of each row's probability, with the fit's data; null for others.
     mean_errors: Option<Vec<f64>>,
-    lines: Vec<usize>,
-    predictions: Vec<Prediction>,
-    /// For an ordered response: the probability of each level at each row.
+    lines: &'a [usize],
+    predictions: &'a [Prediction],
+    /// For a response of levels: the probability of each at each row.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     categories: Vec<Vec<Level<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    draws: Option<Drawn<'a>>,
+    draws: Option<D>,
     /// What the coefficients behind the draws are drawn from: gaussian, mixture or exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     law: Option<&'static str>,
 }
 
-/// The probability of one level of an ordered response.
+/// The probability of one level of a response.
 #[derive(Serialize)]
 struct Level<'a> {
     level: &'a str,
@@ -211,8 +211,8 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
                 level: args.level,
                 tv_bound: tv,
                 mean_errors: errors,
-                lines: new.lines.clone(),
-                predictions,
+                lines: &new.lines,
+                predictions: &predictions,
                 categories,
                 law: draws.as_ref().map(|_| law.name()),
                 draws,

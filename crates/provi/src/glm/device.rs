@@ -109,7 +109,10 @@ pub struct DeviceRule<'a> {
     pub weights: &'a [f64],
 }
 
-/// Σ_n w_n E φ, Σ_n w_n E φ' a_n and Σ_n w_n E φ'' a_n a_nᵀ.
+/// Sums of expectations over the rows, s_n ~ N(a_nᵀm + o_n, ‖Cᵀa_n‖²):
+/// ```text
+/// value = Σ_n w_n E φ,   gradient = Σ_n w_n E φ' a_n,   hessian = Σ_n w_n E φ'' a_n a_nᵀ
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceMoments {
     /// The first sum.

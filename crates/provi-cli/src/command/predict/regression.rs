@@ -13,32 +13,14 @@ use provi_analysis::options::MissingName;
 use provi_analysis::record::fit_file::write_json;
 use provi_analysis::run::regression::RegressionRows;
 use provi_table::Missing;
-use serde::Serialize;
 
-use super::{Level, MOST_ROWS, PredictArgs, csv};
+use super::{Level, MOST_ROWS, PredictArgs, Report, csv};
 use crate::command::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
 use crate::output::flow::{self, Stop};
 use crate::output::style;
 use crate::output::wrap::wrapped;
-
-/// What --json prints, with the keys of other families.
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: &'static str,
-    level: f64,
-    tv_bound: Option<f64>,
-    mean_errors: Option<Vec<f64>>,
-    lines: &'a [usize],
-    predictions: &'a [Prediction],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    categories: Vec<Vec<Level<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    draws: Option<Vec<Vec<f64>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    law: Option<&'static str>,
-}
 
 pub(super) fn execute(args: &PredictArgs, fit: &Fitted) -> Result<Outcome> {
     let record = &fit.file;
