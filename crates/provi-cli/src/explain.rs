@@ -178,6 +178,9 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("proj-entropy", "methods"),
     ("proj-entropy-triangular", "methods"),
     ("proj-stl", "methods"),
+    ("prox-controlled", "methods"),
+    ("proj-controlled", "methods"),
+    ("control-variate", "methods"),
     ("steps", "run"),
     ("seconds", "run"),
     ("stopped-early", "run"),
@@ -267,7 +270,7 @@ mod tests {
         P(>0); P ±; digits; contrasts; certain; proved; declared; estimated; empirical Bayes; noise sd; \
         sd between groups; sd of the curve; curves; optimum; good; usable; unreliable; steps; seed; stopped early; prior sensitivity; moves by; \
         log BF; decided; method; coordinates; schedule; average; e₀; noise a, b; μ; M; κ; K; d; N; H_lo; H_hi; tr H_lo⁻¹; \
-        bernoulli; probit; cloglog; binomial; poisson; negbinomial; gamma; exponential; weibull; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl";
+        bernoulli; probit; cloglog; binomial; poisson; negbinomial; gamma; exponential; weibull; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl; prox-controlled; proj-controlled";
 
     #[test]
     fn every_word_and_key_that_is_printed_has_an_explanation() {

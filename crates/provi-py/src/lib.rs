@@ -38,6 +38,7 @@ mod loo;
 mod model;
 mod native;
 mod options;
+mod parameters;
 mod predict;
 mod run;
 mod simulate;
@@ -70,6 +71,8 @@ mod _provi {
     use super::model::Model;
     #[pymodule_export]
     use super::options::{model_keywords, run_keywords};
+    #[pymodule_export]
+    use super::parameters::Parameters;
     #[pymodule_export]
     use super::predict::{level, poisson_rates, predict};
     #[pymodule_export]

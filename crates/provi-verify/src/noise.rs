@@ -1,6 +1,7 @@
 //! The noise of the estimators, measured along paths from far away to w* and compared with its bounds.
 
 mod batches;
+mod controlled;
 mod path;
 mod residual;
 mod score;
@@ -8,6 +9,7 @@ mod single;
 mod subsample;
 
 pub(crate) use batches::{batch, centred};
+pub(crate) use controlled::controlled;
 pub(crate) use path::Noise;
 pub(crate) use residual::{floor, smoothness};
 pub(crate) use score::trade_places;

@@ -88,7 +88,9 @@ impl<'a> Walk<'a> {
     fn operator(&self) -> Result<Box<dyn Operator>> {
         let (d, smoothness) = (self.problem.dim(), self.problem.smoothness);
         Ok(match self.method {
-            Method::ProjEntropyTriangular => Box::new(ProjTriangular::new(d, smoothness)?),
+            Method::ProjEntropyTriangular | Method::ProjControlled => {
+                Box::new(ProjTriangular::new(d, smoothness)?)
+            }
             Method::ProjEntropy | Method::ProjStl => Box::new(ProjSymmetric::new(d, smoothness)?),
             _ => Box::new(Prox::new(d)),
         })

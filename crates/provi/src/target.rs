@@ -4,6 +4,7 @@
 #[doc(hidden)]
 pub mod autodiff;
 mod closure;
+mod constrained;
 #[doc(hidden)]
 pub mod curvature;
 mod declared;
@@ -30,6 +31,7 @@ pub(crate) mod whiten;
 
 pub use crate::base::scratch::Scratch;
 pub use closure::Closure;
+pub use constrained::{Constrained, Domain, ParameterSummary, Parameters};
 pub use declared::Declared;
 pub use evaluate::Evaluator;
 pub use expectations::Expectations;

@@ -6,6 +6,7 @@ mod bare;
 mod certified;
 mod checkpoints;
 mod common;
+mod controlled;
 mod convergence;
 mod exact_draws;
 mod families;

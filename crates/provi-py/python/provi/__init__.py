@@ -30,6 +30,7 @@ from ._certificate import (
     Trust,
     TrustWarning,
 )
+from ._domain import Domain
 from ._compare import Compared, Comparison, compare
 from ._fit import Fit, Variable
 from ._effects import Effects
@@ -72,6 +73,7 @@ __all__ = [
     "Certificate",
     "Compared",
     "Comparison",
+    "Domain",
     "Estimates",
     "FamilyGap",
     "FiniteSum",

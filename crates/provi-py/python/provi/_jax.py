@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from ._batches import in_batches
+from ._constrained import ConstrainedModel, Layout
+from ._domain import Domain
 from ._fit import Variable
 from ._model import Model, black_box
 from ._scale import element_names, needs, variable
@@ -24,13 +26,20 @@ def from_jax(
     """A model from a JAX function of one point to its log density: differentiated, compiled and batched here.
 
     like: the number of coordinates, for a function of a vector; or an example of what the function takes, a pytree of arrays
-        such as ``{"a": 0.0, "b": jnp.zeros(3)}``, whose leaves become the variables of the fit, named after their keys.
+        such as ``{"a": 0.0, "b": jnp.zeros(3)}``, whose leaves become the variables of the fit, named after their keys; or a
+        mapping from names to :class:`Domain`, for a function of parameters by name that are not free.
     names: names of the coordinates.
     mu, smoothness: as in :func:`black_box`.
 
     The function is evaluated in float64, whatever JAX is set to elsewhere.
     """
     jax = _import()
+    if isinstance(like, Mapping) and any(isinstance(domain, Domain) for domain in like.values()):
+        if names is not None:
+            raise TypeError("names has no effect: parameters with domains have names of their own")
+        double(jax, stacklevel=2)
+        layout = Layout(like)
+        return ConstrainedModel(batched(jax, lambda theta: fn(layout.split(theta))), layout, mu, smoothness)
     flat, unravel, variables = _layout(jax, like)
     double(jax, stacklevel=2)
     dim = len(flat)

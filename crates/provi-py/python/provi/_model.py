@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _data, _provi
 from ._certificate import TrustWarning
+from ._domain import Domain
 from ._fit import Fit, Transform, Variable
 from ._function import CFunction
 from ._progress import Progress, Watcher
@@ -107,7 +108,7 @@ class Model:
         """
         options = _options(locals())
         if init is not None:
-            init = _data.vector(init, "init")
+            init = self._start(init)
         with Watcher(progress) as observer:
             core = _provi.fit(self._core, options, init, observer)
         return _warned(self._answer(core))
@@ -123,6 +124,9 @@ class Model:
         values, gradients = out if out is not None else (np.empty(len(z)), np.empty_like(z))
         _provi.log_density(self._core, z, values, gradients)
         return values, gradients
+
+    def _start(self, init: Any) -> np.ndarray:
+        return _data.vector(init, "init")
 
     def _answer(self, core: Any) -> Fit:
         return Fit(core, variables=self.variables, transform=self.transform, attrs=self.attrs)
@@ -145,7 +149,7 @@ Function = Union[Callable[[np.ndarray], Any], CFunction]
 
 def black_box(
     fn: Function,
-    dim: int,
+    dim: Union[int, Mapping[str, Domain]],
     *,
     batched: bool = True,
     names: Optional[Sequence[str]] = None,
@@ -164,6 +168,10 @@ def black_box(
     ``mu`` and ``smoothness`` declare bounds of −∇² log p over all z, as numbers or matrices: a certificate then rests on
     them, says so, and is withdrawn if a draw contradicts them. ``transform`` maps draws (n, d) to the user's own scale.
 
+    ``dim`` can also be a mapping from names to :class:`Domain`: parameters that are positive, bounded, ordered, on a simplex, or a
+    matrix. ``fn`` then takes a mapping from the names to arrays (n, …), returns log densities (n,) and a mapping with the gradients, and
+    fits are on the scale of the parameters.
+
     >>> import numpy as np, provi
     >>> def density(z):
     ...     return -0.5 * (z**2).sum(axis=1), -z
@@ -171,6 +179,16 @@ def black_box(
     >>> bool(abs(fit.sd - 1.0).max() < 1e-6), fit.certificate.kl.provenance
     (True, 'declared')
     """
+    if isinstance(dim, Mapping):
+        from ._constrained import of_function
+
+        given = {"names": names, "variables": variables, "transform": transform, "attrs": attrs}
+        unused = [word for word, value in given.items() if value is not None]
+        if unused:
+            raise TypeError(f"{unused[0]} has no effect: parameters with domains have names and a scale of their own")
+        if isinstance(fn, CFunction):
+            raise TypeError("a C function takes free coordinates; give their number, or a Python function of the parameters")
+        return of_function(fn, dim, batched, mu, smoothness)
     names = _data.names(names)
     mu, smoothness = _data.curvature(mu, "mu"), _data.curvature(smoothness, "smoothness")
     dim = _data.whole(dim, "dim")
@@ -235,7 +253,7 @@ class FiniteSum(Model):
 
 def fit(
     model: Union[Model, Function],
-    dim: Optional[int] = None,
+    dim: Union[None, int, Mapping[str, Domain]] = None,
     *,
     batched: bool = True,
     names: Optional[Sequence[str]] = None,
@@ -252,7 +270,7 @@ def fit(
     """
     if not isinstance(model, Model):
         if dim is None:
-            raise TypeError("fit(fn, dim) needs the dimension of a function")
+            raise TypeError("fit(fn, dim) needs the dimension of a function, or its parameters with their domains")
         model = black_box(model, dim, batched=batched, names=names, mu=mu, smoothness=smoothness)
     elif dim is not None and dim != model.dim:
         raise ValueError(f"dim = {dim} was given for a model of dimension {model.dim}")

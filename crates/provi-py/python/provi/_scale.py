@@ -346,16 +346,18 @@ class ScaledFit(Plots):
         return f"<p><code>{escape(repr(self))}</code></p>{self.summary()._repr_html_()}"
 
     def __reduce__(self) -> Any:
-        # The way back to the model's own scale is a compiled function, which cannot be pickled: its draws can.
+        # The way back to a model's own scale may be a compiled function, which cannot be pickled: its draws can.
         stored = self.scale.transform
-        if not isinstance(stored, _StoredDraws):
+        if not getattr(stored, "portable", False):
             points = self.unconstrained.sample(self._usual())
             stored = _StoredDraws(points, {k: np.asarray(v) for k, v in self.scale.transform(points).items()})
-        return _restore, (self.unconstrained, stored, self.variables, self.scale.unchanged)
+        return _restore, (self.unconstrained, stored, self.variables, self.scale.unchanged, self.scale.free)
 
 
 class _StoredDraws:
     """The way back to a model's own scale for the draws that were made before a fit was pickled, and for no others."""
+
+    portable = True
 
     def __init__(self, points: np.ndarray, values: dict[str, np.ndarray]) -> None:
         self.points = points
@@ -371,8 +373,14 @@ class _StoredDraws:
         return {name: values[:count] for name, values in self.values.items()}
 
 
-def _restore(unconstrained: Fit, stored: _StoredDraws, variables: tuple[Variable, ...], unchanged: frozenset[str]) -> ScaledFit:
-    return ScaledFit(unconstrained, UserScale(stored, variables, unchanged))
+def _restore(
+    unconstrained: Fit,
+    stored: Any,
+    variables: tuple[Variable, ...],
+    unchanged: frozenset[str],
+    free: Optional[Sequence[str]] = None,
+) -> ScaledFit:
+    return ScaledFit(unconstrained, UserScale(stored, variables, unchanged, free=free))
 
 
 class _View:

@@ -61,3 +61,18 @@ def test_what_the_function_raises_is_raised():
 
     with pytest.warns(UserWarning), pytest.raises(ZeroDivisionError, match="in the model"):
         provi.from_jax(wrong, 2).fit()
+
+
+def test_parameters_with_domains_are_differentiated_and_carried_over():
+    """A Dirichlet posterior and a positive rate, in JAX: counts 30, 50, 20; gamma(5, 2)."""
+    counts = jnp.array([31.0, 51.0, 21.0])
+
+    def log_density(theta):
+        return counts @ jnp.log(theta["p"]) + 4.0 * jnp.log(theta["rate"]) - 2.0 * theta["rate"]
+
+    model = provi.from_jax(log_density, {"p": provi.Domain.simplex(3), "rate": provi.Domain.positive()})
+    fit = model.fit(seed=1, progress=False)
+    assert fit.names == ["p[0]", "p[1]", "p[2]", "rate"]
+    np.testing.assert_allclose(fit.mean["p"], np.array([32.0, 52.0, 22.0]) / 106.0, atol=0.005)
+    np.testing.assert_allclose(fit.mean["rate"], 2.5, atol=0.12)
+    assert fit.verdict == "good"

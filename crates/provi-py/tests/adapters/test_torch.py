@@ -28,3 +28,24 @@ def test_what_the_function_raises_is_raised():
 
     with pytest.raises(ZeroDivisionError, match="in the model"):
         provi.from_torch(wrong, 2).fit()
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_parameters_with_domains_are_differentiated_and_carried_over(batched):
+    """A covariance with the density of an inverse Wishart law, and a bounded number."""
+
+    def log_density(theta):
+        s = theta["s"]
+        return -4.0 * torch.logdet(s) - 2.0 * torch.linalg.inv(s).diagonal(dim1=-2, dim2=-1).sum(-1) + torch.log(theta["u"])
+
+    domains = {"s": provi.Domain.covariance(2), "u": provi.Domain.between(0.0, 1.0)}
+    model = provi.from_torch(log_density, domains, batched=batched)
+    assert model.dim == 4
+    z = np.sin(np.arange(8.0)).reshape(2, 4)
+    value, gradient = model.log_density(z)
+    for k in range(4):
+        step = 1e-5 * np.eye(4)[k]
+        slope = (model.log_density(z + step)[0] - model.log_density(z - step)[0]) / 2e-5
+        np.testing.assert_allclose(gradient[:, k], slope, rtol=1e-6, atol=1e-7)
+    draws = model.fit(seed=1, progress=False).sample(10)
+    assert draws["s"].shape == (10, 2, 2) and (np.linalg.eigvalsh(draws["s"]) > 0).all()

@@ -8,7 +8,7 @@ use crate::space::{Space, distance2};
 use crate::statistics::Mean;
 use crate::trial::Trial;
 use provi::draws::{Draws, Purpose, Seed};
-use provi::estimator::{Kind, Sampled, Source, Terms};
+use provi::estimator::{Control, Kind, Sampled, Source, Terms};
 use provi::subsample::Law;
 use provi::target::Evaluator;
 use provi::theory::NoiseBound;
@@ -28,6 +28,8 @@ pub(crate) struct Noise<'a> {
     pub(crate) law: Option<&'a Law>,
     /// The law of the draws.
     pub(crate) base_law: BaseLaw,
+    /// The quadratic that controls them, if any.
+    pub(crate) control: Option<&'a Control>,
 }
 
 /// Squared distances, and E‖g − centre‖² there.
@@ -38,7 +40,7 @@ pub(crate) struct Path {
 impl<'a> Noise<'a> {
     /// One normal draw on the whole target.
     pub(crate) fn new(problem: &'a Problem, kind: Kind) -> Self {
-        Self { problem, kind, batch: 1, law: None, base_law: BaseLaw::Gaussian }
+        Self { problem, kind, batch: 1, law: None, base_law: BaseLaw::Gaussian, control: None }
     }
 
     /// E‖g_N(w) − centre‖² from `count` independent gradients.
@@ -54,6 +56,9 @@ impl<'a> Noise<'a> {
                     None => Source::Whole(Evaluator::Serial(self.problem.target())),
                 };
                 let mut estimator = Sampled::<F>::new(self.kind, source, draws, self.batch)?;
+                if let Some(control) = self.control {
+                    estimator = estimator.controlled(control.clone())?;
+                }
                 let mut g = vec![0.0; w.len()];
                 (chunk * count / chunks..(chunk + 1) * count / chunks)
                     .map(|t| {

@@ -117,6 +117,13 @@ pub const ENTRIES: &[Entry] = &[
         noise::batch,
     ),
     entry(
+        "noise-controlled",
+        Chapter::Noise,
+        "with ½c‖z−z̄‖², c = (M+μ)/2, as control variate: E‖g_N(w) − ∇l(w*)‖² ≤ (M² + 2(d+κ)K²/N)‖w−w*‖² + 2V*/N, V* ≤ (d+κ)K²‖w*−w̄‖², K = (M−μ)/2, attained by curvatures M and μ; promises of controlled plans are kept",
+        0.5,
+        noise::controlled,
+    ),
+    entry(
         "noise-subsample",
         Chapter::Noise,
         "E‖g‖² ≤ Σ_n (M_n²/π_n)[(d+1)‖m−z̄_n‖² + (d+3)‖C‖²] for one datum at a time; a plan's bound for B of N terms",

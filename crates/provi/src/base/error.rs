@@ -213,6 +213,14 @@ pub enum Error {
         /// Norm of the point.
         norm: f64,
     },
+    /// A parameter with a domain that cannot be used as it was given.
+    #[error("parameter {name}: {why}")]
+    Parameter {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
     /// The target reported an error.
     #[error("the target failed: {message}")]
     Target {

@@ -5,10 +5,14 @@
 //! energy    g = (π,           proj(πuᵀ))               unbiased for ∇l
 //! entropy   g = (π,           proj(πuᵀ − C⁻ᵀ))         unbiased for ∇f
 //! stl       g = (π − C⁻ᵀu,    proj((π − C⁻ᵀu)uᵀ))      unbiased for ∇f
-//! score     g = (ρC⁻ᵀu,       proj(ρ(C⁻ᵀuuᵀ − C⁻ᵀ)))   unbiased for ∇f, ρ = log q − log p; no bound
+//! score     g = (ρC⁻ᵀu,       proj(ρ(C⁻ᵀuuᵀ − C⁻ᵀ)))   unbiased for ∇f, ρ = log q − log p less a baseline; no bound
 //! exact     g = ∇l itself, where expectations are available
 //! ```
+//! Energy and entropy can be *controlled* by a quadratic ([`Control`]): π − c(z − ẑ) is drawn in place of π, and the gradient of what
+//! was taken away, (c(m − ẑ), cC), is added exactly [noise-controlled].
 //! Energy and entropy are unbiased for every base law of u; stl and score use ∇ log q and log q of a Gaussian, and refuse others.
+//! The baseline of a score draw is the mean of log q − log p over the other draws of its step, which are independent of it, so that
+//! nothing is biased and a constant of log p does not matter; a single draw has none.
 //! A batch averages N draws. Each draw uses the whole target, or some of its terms ([`Source`]).
 
 mod exact;
@@ -38,7 +42,7 @@ pub enum Kind {
     Entropy,
     /// ∇f by sticking the landing; its noise vanishes where q = p.
     Stl,
-    /// ∇f by the score function. No noise bound is known; for comparison only.
+    /// ∇f by the score function, with the other draws of a step as baseline. No noise bound is known; for comparison only.
     Score,
 }
 
@@ -64,6 +68,15 @@ impl Kind {
     }
 }
 
+/// The quadratic ½c‖z − ẑ‖² whose gradient is drawn exactly [noise-controlled].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Control {
+    /// c.
+    pub curvature: f64,
+    /// ẑ, the mode or near it.
+    pub centre: Vec<f64>,
+}
+
 /// The mean of N draws of one estimator, ready for a step.
 ///
 /// The factor's part is kept as Σ_k left_k u_kᵀ/N − c·C⁻ᵀ and never formed: a step applies it in one pass.
@@ -82,6 +95,7 @@ pub struct Sampled<'a, F: Factor> {
     inverse_weight: f64,
     scratch: Vec<Scratch>,
     evaluations: u64,
+    control: Option<Control>,
 }
 
 impl<'a, F: Factor> Sampled<'a, F> {
@@ -104,7 +118,23 @@ impl<'a, F: Factor> Sampled<'a, F> {
             scratch: target.scratch(batch),
             target,
             evaluations: 0,
+            control: None,
         })
+    }
+
+    /// Draws the residual of a quadratic instead. Only energy and entropy have this form.
+    pub fn controlled(mut self, control: Control) -> Result<Self> {
+        if !matches!(self.kind, Kind::Energy | Kind::Entropy) {
+            return Err(Error::Pairing {
+                why: "only the energy and the entropy estimator take a control variate",
+            });
+        }
+        let (found, expected) = (control.centre.len(), self.target.dim());
+        if found != expected {
+            return Err(Error::Shape { what: "centre of the control variate", found, expected });
+        }
+        self.control = Some(control);
+        Ok(self)
     }
 
     /// Evaluations so far of the target's density with its gradient, whole or by terms.
@@ -117,6 +147,10 @@ impl<'a, F: Factor> Sampled<'a, F> {
         self.prepare(w, t)?;
         out.fill(0.0);
         self.subtract(out, -1.0);
+        if let Some(Control { curvature, centre }) = &self.control {
+            axpy(*curvature, w, out);
+            axpy(-curvature, centre, &mut out[..centre.len()]);
+        }
         Ok(())
     }
 
@@ -151,6 +185,12 @@ impl<'a, F: Factor> Sampled<'a, F> {
         if !self.kind.leaves_the_entropy() {
             F::prepare_inverse(factor, &mut self.inverse)?;
         }
+        if let Some(Control { curvature, centre }) = &self.control {
+            for (left, z) in self.left.chunks_exact_mut(d).zip(self.points.chunks_exact(d)) {
+                axpy(-curvature, z, left);
+                axpy(*curvature, centre, left);
+            }
+        }
         match self.kind {
             Kind::Energy => {}
             Kind::Entropy => self.inverse_weight = 1.0,
@@ -165,19 +205,44 @@ impl<'a, F: Factor> Sampled<'a, F> {
             }
             Kind::Score => {
                 let constant = F::log_det(d, factor)? + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
-                let mut total = 0.0;
-                for (k, left) in self.left.chunks_exact_mut(d).enumerate() {
-                    let u = &self.u[k * d..(k + 1) * d];
-                    let ratio = self.values[k] - 0.5 * dot(u, u) - constant;
+                let draws = || self.u.chunks_exact(d).zip(&self.values);
+                let ratio = |(u, value): (&[f64], &f64)| value - 0.5 * dot(u, u) - constant;
+                let total: f64 = draws().map(ratio).sum();
+                let mut weights = 0.0;
+                for (left, (u, value)) in self.left.chunks_exact_mut(d).zip(draws()) {
+                    let own = ratio((u, value));
+                    let others = (self.batch - 1) as f64;
+                    let weight = if self.batch > 1 { own - (total - own) / others } else { own };
                     left.copy_from_slice(u);
                     F::solve_transposed(factor, &self.inverse, left);
-                    left.iter_mut().for_each(|x| *x *= ratio);
-                    total += ratio;
+                    left.iter_mut().for_each(|x| *x *= weight);
+                    weights += weight;
                 }
-                self.inverse_weight = total / self.batch as f64;
+                self.inverse_weight = weights / self.batch as f64;
             }
         }
         Ok(())
+    }
+
+    /// w ← w − γc(w − (ẑ, 0)), the exact part of a controlled draw; returns an upper bound of how far it moves.
+    fn contract(&self, w: &mut [f64], gamma: f64) -> f64 {
+        let Some(Control { curvature, centre }) = &self.control else { return 0.0 };
+        let share = gamma * curvature;
+        let (mean, factor) = w.split_at_mut(centre.len());
+        let mut shift2 = 0.0;
+        for (m, z) in mean.iter_mut().zip(centre) {
+            let step = share * (*m - z);
+            *m -= step;
+            shift2 += step * step;
+        }
+        let mut shrinkage2 = 0.0;
+        for c in factor {
+            let step = share * *c;
+            *c -= step;
+            shrinkage2 += step * step;
+        }
+        // An entry of a symmetric factor may stand for two.
+        (shift2 + 2.0 * shrinkage2).sqrt() * (1.0 + 1e-12)
     }
 
     /// w ← w − γg from the prepared parts; returns an upper bound of ‖γg‖.
@@ -239,6 +304,7 @@ impl<F: Factor> Estimator for Sampled<'_, F> {
     fn descend(&mut self, w: &mut [f64], t: u64, gamma: f64) -> Result<Moved> {
         self.prepare(w, t)?;
         let value = self.values.iter().sum::<f64>() / self.batch as f64;
-        Ok(Moved { distance: self.subtract(w, gamma), value: Some(value) })
+        let towards = self.contract(w, gamma);
+        Ok(Moved { distance: towards + self.subtract(w, gamma), value: Some(value) })
     }
 }

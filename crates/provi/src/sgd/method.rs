@@ -16,12 +16,15 @@ use crate::theory::schedule::StepKind;
 /// | `proj-entropy` | entropy | projection on 𝒲_M | 𝒮ᵈ | [noise-entropy], [noise-batch] | [rate-proj-strong] |
 /// | `proj-entropy-triangular` | entropy | C_ii ≥ 1/√M | 𝒯ᵈ | the same [proj-tri] | [rate-proj-strong] |
 /// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
+/// | `prox-controlled` | energy, controlled by a quadratic | prox | 𝒯ᵈ | [noise-controlled] | \[recursion\] |
+/// | `proj-controlled` | entropy, controlled | C_ii ≥ 1/√M | 𝒯ᵈ | [noise-controlled] | \[recursion\] |
 /// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
 ///
-/// With draws of another law than the normal, `prox-energy` and `proj-entropy-triangular` have the same theorems with d + κ in
-/// place of d + 3 \[base-law\]; the others have none ([`Method::check_law`]).
+/// With draws of another law than the normal, `prox-energy`, `proj-entropy-triangular` and the controlled methods have the same
+/// theorems with d + κ in place of d + 3 \[base-law\]; the others have none ([`Method::check_law`]).
 ///
-/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` take one pass over C and O(d).
+/// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` take one pass over C and O(d); the controlled
+/// methods take three.
 /// `proj-stl` takes five passes over C or its inverse while the projection is inactive (or, for batches beyond d/8,
 /// a Cholesky factorisation of C). `proj-entropy` takes an inverse of C, O(d³). Both take a Cholesky factorisation
 /// when the projection may be active, and some eigenpairs when it is. `exact` takes a few passes over the data and
@@ -37,6 +40,10 @@ pub enum Method {
     ProjEntropyTriangular,
     /// Algorithm 3 of the paper.
     ProjStl,
+    /// Algorithm 1 with a quadratic as control variate.
+    ProxControlled,
+    /// Algorithm 2 on triangular factors with a quadratic as control variate.
+    ProjControlled,
     /// Proximal gradient steps without noise, for targets with exact expectations.
     Exact,
     /// Any other combination: it runs, and has no promise.
@@ -90,11 +97,13 @@ impl Recipe {
 }
 
 /// The proved methods by the names that users type.
-const NAMED: [(&str, Method); 5] = [
+const NAMED: [(&str, Method); 7] = [
     ("prox-energy", Method::ProxEnergy),
     ("proj-entropy", Method::ProjEntropy),
     ("proj-entropy-triangular", Method::ProjEntropyTriangular),
     ("proj-stl", Method::ProjStl),
+    ("prox-controlled", Method::ProxControlled),
+    ("proj-controlled", Method::ProjControlled),
     ("exact", Method::Exact),
 ];
 
@@ -112,8 +121,8 @@ impl Method {
     /// The estimator, if the method draws.
     pub fn estimator(self) -> Option<Kind> {
         match self {
-            Self::ProxEnergy => Some(Kind::Energy),
-            Self::ProjEntropy | Self::ProjEntropyTriangular => Some(Kind::Entropy),
+            Self::ProxEnergy | Self::ProxControlled => Some(Kind::Energy),
+            Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjControlled => Some(Kind::Entropy),
             Self::ProjStl => Some(Kind::Stl),
             Self::Exact => None,
             Self::Unproven(recipe) => Some(recipe.estimator),
@@ -123,8 +132,10 @@ impl Method {
     /// What keeps the iterate in the domain.
     pub fn guard(self) -> Guard {
         match self {
-            Self::ProxEnergy | Self::Exact => Guard::Prox,
-            Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjStl => Guard::Projection,
+            Self::ProxEnergy | Self::ProxControlled | Self::Exact => Guard::Prox,
+            Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjStl | Self::ProjControlled => {
+                Guard::Projection
+            }
             Self::Unproven(recipe) => recipe.guard,
         }
     }
@@ -132,10 +143,19 @@ impl Method {
     /// The factor space.
     pub fn space(self) -> Space {
         match self {
-            Self::ProxEnergy | Self::ProjEntropyTriangular | Self::Exact => Space::Triangular,
+            Self::ProxEnergy
+            | Self::ProjEntropyTriangular
+            | Self::ProxControlled
+            | Self::ProjControlled
+            | Self::Exact => Space::Triangular,
             Self::ProjEntropy | Self::ProjStl => Space::Symmetric,
             Self::Unproven(recipe) => recipe.space,
         }
+    }
+
+    /// Whether a quadratic controls its draws [noise-controlled].
+    pub fn is_controlled(self) -> bool {
+        matches!(self, Self::ProxControlled | Self::ProjControlled)
     }
 
     /// Which family of theorems the step belongs to.
@@ -147,6 +167,11 @@ impl Method {
     pub fn check_subsampled(self) -> Result<()> {
         match self {
             Self::ProxEnergy | Self::ProjEntropy | Self::ProjEntropyTriangular | Self::Unproven(_) => Ok(()),
+            Self::ProxControlled | Self::ProjControlled => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "the quadratic controls the sum of all terms, not a few of them",
+                otherwise: "leave the subsample out",
+            }),
             Self::ProjStl => Err(Error::NotSubsampled {
                 method: self.name(),
                 why: "no noise bound is known, because −C⁻ᵀu does not cancel against single terms",
@@ -189,9 +214,7 @@ impl Method {
             Self::ProxEnergy => terms.energy(base, smoothness, draws, v_star),
             Self::ProjEntropy | Self::ProjEntropyTriangular => terms.entropy(base, smoothness, draws, v_star),
             // A method without its own noise bound has none with terms either.
-            other @ (Self::ProjStl | Self::Exact | Self::Unproven(_)) => {
-                other.noise_within(pattern, law, curvature, draws)
-            }
+            other => other.noise_within(pattern, law, curvature, draws),
         }
     }
 
@@ -205,6 +228,9 @@ impl Method {
             ),
             Self::ProxEnergy | Self::ProjEntropyTriangular | Self::Exact => Ok(()),
             Self::Unproven(Recipe { estimator: Kind::Energy, guard: Guard::Prox, .. }) => Ok(()),
+            Self::ProxControlled | Self::ProjControlled => refused(
+                "controlled draws are made with a full triangle; use prox-energy, proj-entropy-triangular or exact",
+            ),
             Self::ProjEntropy | Self::ProjStl => refused(
                 "proj-entropy and proj-stl have symmetric factors, whose projection fills every entry; use prox-energy, \
                  proj-entropy-triangular (the same projection where C is diagonal) or exact",
@@ -224,7 +250,9 @@ impl Method {
         let refused = |why| Err(Error::BaseLaw { law: law.to_string(), why });
         match self {
             _ if law.is_gaussian() => Ok(()),
-            Self::ProxEnergy | Self::ProjEntropyTriangular => Ok(()),
+            Self::ProxEnergy | Self::ProjEntropyTriangular | Self::ProxControlled | Self::ProjControlled => {
+                Ok(())
+            }
             Self::ProjEntropy => refused(
                 "proj-entropy has symmetric factors, and the projection is proved to keep the optimum for normal draws \
                  only; use proj-entropy-triangular or prox-energy",
@@ -278,12 +306,36 @@ impl Method {
                 )?;
                 noise::stl_batch(base.dim(), smoothness, residual, curvature.trace_inverse(), draws)
             }
+            Self::ProxControlled | Self::ProjControlled => {
+                let control = noise::control(smoothness, curvature.convexity())?;
+                self.controlled_noise(law, curvature, draws, control, 0.0)
+            }
             Self::Exact => noise::exact_prox(smoothness),
             Self::Unproven(_) => Err(Error::MissingConstant {
                 wanted: "a promise for an unproven recipe",
                 constant: "a noise bound",
                 way_out: "use one of the proved methods",
             }),
+        }
+    }
+
+    /// The constants of a method that is controlled by ½c‖z − ẑ‖², c = `control`, `offset` ≥ ‖ẑ − z̄‖ [noise-controlled].
+    pub(crate) fn controlled_noise(
+        self,
+        law: BaseLaw,
+        curvature: &Curvature,
+        draws: usize,
+        control: f64,
+        offset: f64,
+    ) -> Result<NoiseBound> {
+        let base = noise_base(&Pattern::Full, law, curvature.dim())?;
+        let smoothness = curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?;
+        let residual = noise::controlled_residual(smoothness, curvature.convexity(), control)?;
+        let distance2 = noise::optimum_distance2(curvature.dim(), curvature.convexity())?;
+        let v_star = noise::controlled_v_star(base, residual, distance2, control * offset)?;
+        match self.guard() {
+            Guard::Prox => noise::controlled_energy_batch(base, smoothness, residual, draws, v_star),
+            _ => noise::controlled_entropy_batch(base, smoothness, residual, draws, v_star),
         }
     }
 }
@@ -324,7 +376,7 @@ impl std::str::FromStr for Method {
         NAMED.iter().find(|(name, _)| *name == text).map(|(_, m)| *m).ok_or_else(|| Error::UnknownName {
             what: "method",
             found: text.to_owned(),
-            known: "prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, exact",
+            known: "prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, proj-controlled, exact",
         })
     }
 }
@@ -348,7 +400,7 @@ impl std::str::FromStr for Choice {
             _ => text.parse().map(Self::Planned).map_err(|_| Error::UnknownName {
                 what: "method",
                 found: text.to_owned(),
-                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, exact",
+                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, proj-controlled, exact",
             }),
         }
     }
@@ -385,13 +437,14 @@ mod tests {
         assert!(Recipe::new(Kind::Stl, Guard::Projection, Space::Triangular).is_ok());
     }
 
-    /// The closed list: two methods with every law, all with the normal one.
+    /// The closed list: two methods and their controlled forms with every law, all with the normal one.
     #[test]
     fn only_proved_pairings_of_method_and_law_go_through() {
         let laws = [BaseLaw::Laplace, BaseLaw::Logistic, BaseLaw::Uniform, BaseLaw::student_t(5.0).unwrap()];
         for (_, method) in Method::named() {
             assert!(method.check_law(BaseLaw::Gaussian).is_ok());
-            let proved = matches!(method, Method::ProxEnergy | Method::ProjEntropyTriangular);
+            let plain = matches!(method, Method::ProxEnergy | Method::ProjEntropyTriangular);
+            let proved = plain || method.is_controlled();
             for law in laws {
                 assert_eq!(method.check_law(law).is_ok(), proved, "{method} {law}");
             }

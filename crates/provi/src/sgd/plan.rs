@@ -17,6 +17,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::pattern::{Pattern, precision_of};
 use crate::sgd::average::Average;
+use crate::sgd::estimator::Control;
 use crate::sgd::memory::{Forecast, Size};
 use crate::sgd::method::{Choice, MISSING_SMOOTHNESS, Method, noise_base};
 use crate::sgd::subsample::{Law, Sampling, Subsample};
@@ -101,8 +102,8 @@ impl Planner {
     /// Seeks the best q = law of m + Cu, C lower triangular, with this law of u in place of the normal one \[base-law\].
     ///
     /// The noise bounds have d + κ in place of d + 3, and the promise is about the best member *of that family*, in this order
-    /// of the coordinates: it is not the best Gaussian. Only `prox-energy` and `proj-entropy-triangular` are proved
-    /// ([`Method::check_law`]). Such a plan is run with [`Plan::run_location_scale`], and its answer has no certificate.
+    /// of the coordinates: it is not the best Gaussian. Only `prox-energy`, `proj-entropy-triangular` and their controlled forms are
+    /// proved ([`Method::check_law`]). Such a plan is run with [`Plan::run_location_scale`], and its answer has no certificate.
     pub fn base_law(mut self, law: BaseLaw) -> Self {
         self.base_law = law;
         self
@@ -233,7 +234,7 @@ impl Planner {
     /// averaging. They are larger than the theorems cover on all but the best-conditioned targets; the promise then
     /// says so.
     pub fn practical(&self, target: &dyn Target, steps: Option<u64>) -> Result<Plan> {
-        let setting = self.setting(target, Coordinates::Laplace)?;
+        let setting = Setting { for_practice: true, ..self.setting(target, Coordinates::Laplace)? };
         let base = noise_base(&self.pattern, self.base_law, target.dim())?;
         let (d, weight) = (base.dim() as f64, base.factor_weight()?);
         let steps = steps.unwrap_or(PRACTICAL_STEPS);
@@ -314,7 +315,18 @@ impl Planner {
             Some(subsample) => Some(DrawnTerms::new(target, subsample, &frame)?),
             None => None,
         };
-        Ok(Setting { mode, evaluations, frame, curvature, start, exact_start: error, draws, terms })
+        let for_practice = false;
+        Ok(Setting {
+            mode,
+            evaluations,
+            frame,
+            curvature,
+            start,
+            exact_start: error,
+            draws,
+            terms,
+            for_practice,
+        })
     }
 
     fn finish_distance(
@@ -351,7 +363,12 @@ impl Planner {
         } else {
             (constants, promise)
         };
+        let control = match self.method.is_controlled() {
+            true => Some(setting.control()?),
+            false => None,
+        };
         Ok(Plan(Outline {
+            control,
             method: self.method,
             pattern: self.pattern.clone(),
             base_law: self.base_law,
@@ -435,6 +452,8 @@ pub struct Outline {
     pub(crate) start: Gaussian<Triangular>,
     /// The smoothness M in those coordinates.
     pub(crate) smoothness: Option<f64>,
+    /// The quadratic that controls the draws, in those coordinates.
+    pub(crate) control: Option<Control>,
     /// The mode of the posterior.
     pub mode: Mode,
     /// Evaluations of the target spent on mode and coordinates.

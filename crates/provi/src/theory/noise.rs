@@ -8,10 +8,14 @@
 //! independent coordinates of kurtosis κ ([`Base`]); a plain d stands for normal draws, κ = 3.
 
 mod base;
+mod controlled;
 mod pattern;
 mod terms;
 
 pub use base::Base;
+pub use controlled::{
+    control, controlled_energy_batch, controlled_entropy_batch, controlled_residual, controlled_v_star,
+};
 pub use pattern::pattern_dimension;
 pub use terms::TermNoise;
 

@@ -201,10 +201,13 @@ impl StepSpace for Triangular {
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
         let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
-        if kind == Kind::Energy {
+        if kind == Kind::Energy && plan.control.is_none() {
             return Ok(Box::new(FusedProx::new(source, draws, plan.draws)?));
         }
-        let estimator = Sampled::<Self>::new(kind, source, draws, plan.draws)?;
+        let mut estimator = Sampled::<Self>::new(kind, source, draws, plan.draws)?;
+        if let Some(control) = &plan.control {
+            estimator = estimator.controlled(control.clone())?;
+        }
         Ok(Box::new(Composite { estimator, operator }))
     }
 }

@@ -18,7 +18,8 @@ pub struct Needed {
     /// T by the recursion, as [`Planner::to_distance`] plans it.
     pub steps: Result<u64>,
     /// T by the closed form for a single draw per step [rate-prox-anytime], [rate-proj-anytime],
-    /// [rate-proj-stl-gaussian]. `None` for a method without noise, whose contraction is its closed form.
+    /// [rate-proj-stl-gaussian]. `None` for a method without noise, whose contraction is its closed form, and for controlled
+    /// draws, whose bounds are for the recursion.
     pub closed_form: Option<Result<u64>>,
 }
 
@@ -39,7 +40,8 @@ impl Planner {
                     MOST_STEPS,
                 ),
             });
-            let closed_form = (method != Method::Exact).then(|| {
+            let has_closed_form = method != Method::Exact && !method.is_controlled();
+            let closed_form = has_closed_form.then(|| {
                 let constants = setting.single_draw_constants(&planner)?;
                 let (convexity, smoothness, start) =
                     (constants.convexity, constants.smoothness, constants.start);
@@ -90,7 +92,7 @@ mod tests {
         let logistic = Glm::logistic(design, &[0.0, 1.0, 1.0, 0.0], prior()).unwrap();
         for target in [linear, logistic] {
             let rows = Planner::new(Method::ProxEnergy).compare(&target, 0.05).unwrap();
-            assert_eq!(rows.len(), 5);
+            assert_eq!(rows.len(), 7);
             for row in rows {
                 let planned = Planner::new(row.method).to_distance(&target, 0.05).unwrap();
                 let steps = row.steps.unwrap();

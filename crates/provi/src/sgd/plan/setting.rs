@@ -6,6 +6,7 @@ use super::{Constants, Frame, Planner};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
+use crate::sgd::estimator::Control;
 use crate::sgd::method::{MISSING_SMOOTHNESS, Method, noise_base};
 use crate::target::curvature::Curvature;
 use crate::target::mode::Mode;
@@ -25,6 +26,8 @@ pub(super) struct Setting {
     pub(super) exact_start: Option<ExactStart>,
     pub(super) draws: usize,
     pub(super) terms: Option<DrawnTerms>,
+    /// Whether the steps are those that work in practice.
+    pub(super) for_practice: bool,
 }
 
 impl Setting {
@@ -48,6 +51,25 @@ impl Setting {
         Ok((curvature, curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?))
     }
 
+    /// c of the quadratic that controls draws: (M + μ)/2, with the smallest bound of the noise. Where steps are made for
+    /// practice, 1: in the coordinates of such steps that is about the curvature where the draws fall, and (M + μ)/2 can be far above it.
+    fn control_curvature(&self) -> Result<f64> {
+        let (curvature, smoothness) = self.smooth()?;
+        match self.for_practice {
+            true => Ok(1f64.clamp(curvature.convexity(), smoothness)),
+            false => noise::control(smoothness, curvature.convexity()),
+        }
+    }
+
+    /// The quadratic that controls draws in the frame's coordinates, around the computed mode.
+    pub(super) fn control(&self) -> Result<Control> {
+        let centre = match &self.frame.factor {
+            Some(_) => vec![0.0; self.mode.point.len()],
+            None => self.mode.point.clone(),
+        };
+        Ok(Control { curvature: self.control_curvature()?, centre })
+    }
+
     /// The constants of the recursion, and e_0.
     pub(super) fn constants(&self, planner: &Planner) -> Result<Constants> {
         let (curvature, smoothness) = self.smooth()?;
@@ -59,6 +81,18 @@ impl Setting {
             });
         }
         let noise = match self.term_noise(curvature)? {
+            None if planner.method.is_controlled() => {
+                // Draws are controlled around the computed mode, which lies within ‖∇V‖/μ of the mode.
+                let offset = self.frame.gradient_norm(&self.mode) / curvature.convexity() * (1.0 + 1e-12);
+                let draws = self.draws.max(1);
+                planner.method.controlled_noise(
+                    planner.base_law,
+                    curvature,
+                    draws,
+                    self.control_curvature()?,
+                    offset,
+                )?
+            }
             Some(terms) => {
                 let draws = self.draws.max(1);
                 let (pattern, law) = (&planner.pattern, planner.base_law);
@@ -86,6 +120,10 @@ impl Setting {
     /// The single-draw constants of the convex rates; for the prox, of g itself (not centred).
     pub(super) fn single_draw_constants(&self, planner: &Planner) -> Result<Constants> {
         planner.method.check_law(planner.base_law)?;
+        if planner.method.is_controlled() {
+            let why = "controlled draws have bounds for the recursion only; use prox-energy or proj-entropy-triangular";
+            return Err(Error::Pairing { why });
+        }
         let (curvature, smoothness) = self.smooth()?;
         let d = curvature.dim();
         let (start, distance2) = match planner.radius {
@@ -120,9 +158,7 @@ impl Setting {
                 Some(terms) => terms.entropy_single(base, smoothness, smoothness, distance2)?,
                 None => noise::entropy(base, smoothness, smoothness, distance2)?,
             })?,
-            other @ (Method::ProjStl | Method::Exact | Method::Unproven(_)) => {
-                other.noise_within(&planner.pattern, planner.base_law, curvature, self.draws.max(1))?
-            }
+            other => other.noise_within(&planner.pattern, planner.base_law, curvature, self.draws.max(1))?,
         };
         Ok(Constants {
             dim: d,
