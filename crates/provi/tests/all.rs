@@ -33,3 +33,4 @@ mod subsample;
 mod threads;
 mod tightness;
 mod units;
+mod walks;
