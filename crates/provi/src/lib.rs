@@ -73,6 +73,7 @@
 //! | [`subsample`] | which terms of a finite sum each draw evaluates |
 //! | [`estimator`], [`step`] | unbiased gradients; the prox and the projections |
 //! | [`method`] | the pairings that have a theorem, in one table |
+//! | [`walk`] | unproven recipes on (m, Σ): natural gradients, Bures–Wasserstein steps, batch and match |
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
 //! | [`checkpoint`] | a run saved, and resumed later with the same bits |
 //! | [`auto`] | the default algorithm: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
@@ -130,7 +131,7 @@ pub use auto::{ascent, loo, robust, scales, solve};
 pub use base::{base_law, draws, error, gaussian, location_scale, matrix, pattern, printed, scalar, stop};
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
 pub use glm::{checks, design, device, expectation, predict, regression, separation, sparse, stream};
-pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample};
+pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample, walk};
 #[cfg(feature = "autodiff")]
 #[doc(inline)]
 pub use target::autodiff;

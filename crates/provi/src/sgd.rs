@@ -11,3 +11,4 @@ pub mod plan;
 pub(crate) mod report;
 pub mod step;
 pub mod subsample;
+pub mod walk;

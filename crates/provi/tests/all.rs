@@ -34,3 +34,4 @@ mod subsample;
 mod threads;
 mod tightness;
 mod units;
+mod walks;

@@ -10,6 +10,7 @@ use provi::optimize::{Composite, Problem};
 use provi::step::{FusedProx, ProjEntropy, ProjStl, ProjTriangular};
 use provi::subsample::{Law, Sampling, Subsample};
 use provi::target::{Evaluator, Family, FiniteSum};
+use provi::walk::{Walk, Walker};
 use provi::{BaseLaw, Gaussian, Seed, Symmetric, Target, Triangular};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -95,5 +96,7 @@ fn no_step_allocates_once_it_is_under_way() {
         assert_eq!(asked(symmetric(), &mut stl), 0, "proj-stl, S = {batch}");
         let mut entropy = ProjEntropy::new(view, draws, batch, 1e4).unwrap();
         assert_eq!(asked(symmetric(), &mut entropy), 0, "proj-entropy, S = {batch}");
+        let mut natural = Walker::new(Walk::NaturalGradient, view, draws, batch).unwrap();
+        assert_eq!(asked(triangular(), &mut natural), 0, "natural-gradient, S = {batch}");
     }
 }

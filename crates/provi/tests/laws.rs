@@ -118,7 +118,7 @@ fn plan_everything(target: &(dyn Target + Sync), method: Method, knobs: &[f64], 
 }
 
 fn every_method() -> impl Strategy<Value = Method> {
-    let mut all: Vec<Method> = Method::named().map(|(_, m)| m).collect();
+    let mut all: Vec<Method> = Method::named().chain(Method::recipes()).map(|(_, m)| m).collect();
     for estimator in [Kind::Energy, Kind::Entropy, Kind::Stl, Kind::Score] {
         for guard in [Guard::Prox, Guard::Projection, Guard::Nothing] {
             for space in [Space::Triangular, Space::Symmetric] {

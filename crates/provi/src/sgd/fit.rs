@@ -25,7 +25,7 @@ use crate::target::expectations::Moments;
 use crate::target::whiten::Through;
 use crate::watch::checkpoint::{Checkpoint, Keeping, Mark};
 pub use crate::watch::{Snapshot, Watch};
-use space::{Dense, Family, Parameters};
+use space::{Dense, Family, Parameters, Walked};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -203,16 +203,17 @@ fn run(
     let begin = Instant::now();
     let from = watch.from.as_ref().map(|from| from.step).filter(|step| *step > 0);
     let start = plan.start.clone();
-    let outcome = match plan.method.space() {
+    let outcome = match (plan.method.space(), plan.method.walk()) {
+        (_, Some(walk)) => descend(&Walked(walk), plan, view, start.into_parameters(), seed, watch, begin)?,
         _ if !plan.pattern.is_full() => {
             let family = Family::new(plan)?;
             let w = family.parameters(&start);
             descend(&family, plan, view, w, seed, watch, begin)?
         }
-        Space::Triangular => {
+        (Space::Triangular, None) => {
             descend(&Dense::<Triangular>::new(), plan, view, start.into_parameters(), seed, watch, begin)?
         }
-        Space::Symmetric => {
+        (Space::Symmetric, None) => {
             let w = start.to_symmetric()?.into_parameters();
             descend(&Dense::<Symmetric>::new(), plan, view, w, seed, watch, begin)?
         }
@@ -332,7 +333,8 @@ fn descend(
     if answer.iter().any(|x| !x.is_finite()) {
         return Err(Error::Diverged { step: steps, gamma: plan.schedule.at(steps.saturating_sub(1)) });
     }
-    let points = plan.method.estimator().map_or(0, |_| steps * plan.draws as u64);
+    // A plan without noise has no draws.
+    let points = steps * plan.draws as u64;
     let evaluations = match &plan.law {
         // Rounded up, and in 128 bits: a long run may use more terms than 64 bits can count.
         Some(law) => {

@@ -133,6 +133,12 @@ impl Forecast {
                 add(Phase::Steps, "start and iterate", 2 * packed);
                 add(Phase::Steps, "average", 2 * packed);
                 match method.estimator() {
+                    None if method.walk().is_some() => {
+                        add(Phase::Steps, "draws", 8 * d * 7 * draws);
+                        add(Phase::Steps, "moments and their factors", 8 * square + 2 * packed);
+                        // Of a match with fewer draws than dimensions.
+                        add(Phase::Steps, "matched scores", 3 * 8 * (draws + 1).min(d) * (draws + 1).min(d));
+                    }
                     None => {
                         add(Phase::Steps, "expectations", 3 * square + packed + 72 * rows);
                     }
@@ -242,7 +248,8 @@ mod tests {
 
     #[test]
     fn every_need_grows_with_the_dimension_the_rows_and_the_draws() {
-        let all = Method::named().map(|(_, m)| Choice::Planned(m)).chain([Choice::Auto]);
+        let all = Method::named().chain(Method::recipes()).map(|(_, m)| Choice::Planned(m));
+        let all = all.chain([Choice::Auto]);
         for choice in all {
             let need = |size: Size| Forecast::new(choice, &size).peak();
             assert!(need(size(100)) < need(size(200)), "{choice}");
@@ -253,7 +260,8 @@ mod tests {
 
     #[test]
     fn what_no_machine_has_overflows_nothing() {
-        let all = Method::named().map(|(_, m)| Choice::Planned(m)).chain([Choice::Auto]);
+        let all = Method::named().chain(Method::recipes()).map(|(_, m)| Choice::Planned(m));
+        let all = all.chain([Choice::Auto]);
         for choice in all {
             let most = Size { draws: u32::MAX as usize, rows: 1 << 40, ..size(1 << 33) };
             let forecast = Forecast::new(choice, &most);

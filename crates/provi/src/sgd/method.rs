@@ -4,6 +4,7 @@ use crate::base::base_law::BaseLaw;
 use crate::base::error::{Error, Result};
 use crate::base::pattern::Pattern;
 use crate::sgd::estimator::Kind;
+use crate::sgd::walk::Walk;
 use crate::target::curvature::Curvature;
 use crate::theory::noise::{self, Base, NoiseBound, TermNoise};
 use crate::theory::schedule::StepKind;
@@ -46,13 +47,23 @@ pub enum Method {
     ProjControlled,
     /// Proximal gradient steps without noise, for targets with exact expectations.
     Exact,
-    /// Any other combination: it runs, and has no promise.
+    /// Anything else: it runs, and has no promise.
     Unproven(Recipe),
 }
 
-/// A combination that no theorem covers.
+/// Steps that no theorem here covers: a pairing of estimator and guard on w = (m, C), or a walk of another kind on (m, Σ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recipe {
+#[non_exhaustive]
+pub enum Recipe {
+    /// Stochastic gradients on w, made by [`Recipe::new`].
+    Pairing(Pairing),
+    /// Natural gradients, Bures–Wasserstein steps, or batch and match; each has a name that users type ([`Method::recipes`]).
+    Walk(Walk),
+}
+
+/// An estimator and a guard that no theorem pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pairing {
     estimator: Kind,
     guard: Guard,
     space: Space,
@@ -79,7 +90,7 @@ pub enum Space {
 }
 
 impl Recipe {
-    /// A combination. The prox supplies ∇h, so it needs an estimator of ∇l; all other guards need an estimator of
+    /// A pairing. The prox supplies ∇h, so it needs an estimator of ∇l; all other guards need an estimator of
     /// ∇f.
     pub fn new(estimator: Kind, guard: Guard, space: Space) -> Result<Self> {
         let fits = estimator.leaves_the_entropy() == (guard == Guard::Prox);
@@ -92,7 +103,15 @@ impl Recipe {
                 },
             });
         }
-        Ok(Self { estimator, guard, space })
+        Ok(Self::Pairing(Pairing { estimator, guard, space }))
+    }
+
+    /// Why nothing is promised.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::Pairing(_) => "no theorem covers this pairing of estimator and step".into(),
+            Self::Walk(walk) => format!("{walk} is an unproven recipe: no theorem here covers its steps"),
+        }
     }
 }
 
@@ -113,30 +132,48 @@ impl Method {
         NAMED.into_iter()
     }
 
-    /// The name that users type; "unproven" for a recipe.
-    pub fn name(self) -> &'static str {
-        NAMED.iter().find(|(_, m)| *m == self).map_or("unproven", |(name, _)| name)
+    /// Every unproven recipe that has a name.
+    pub fn recipes() -> impl Iterator<Item = (&'static str, Method)> {
+        Walk::named().map(|(name, walk)| (name, Self::Unproven(Recipe::Walk(walk))))
     }
 
-    /// The estimator, if the method draws.
+    /// The name that users type; "unproven" for a recipe without one.
+    pub fn name(self) -> &'static str {
+        NAMED
+            .into_iter()
+            .chain(Self::recipes())
+            .find(|(_, m)| *m == self)
+            .map_or("unproven", |(name, _)| name)
+    }
+
+    /// The walk on (m, Σ), if the method is one.
+    pub fn walk(self) -> Option<Walk> {
+        match self {
+            Self::Unproven(Recipe::Walk(walk)) => Some(walk),
+            _ => None,
+        }
+    }
+
+    /// The estimator of gradients in w, if the method has one.
     pub fn estimator(self) -> Option<Kind> {
         match self {
             Self::ProxEnergy | Self::ProxControlled => Some(Kind::Energy),
             Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjControlled => Some(Kind::Entropy),
             Self::ProjStl => Some(Kind::Stl),
-            Self::Exact => None,
-            Self::Unproven(recipe) => Some(recipe.estimator),
+            Self::Exact | Self::Unproven(Recipe::Walk(_)) => None,
+            Self::Unproven(Recipe::Pairing(pairing)) => Some(pairing.estimator),
         }
     }
 
-    /// What keeps the iterate in the domain.
+    /// What keeps the iterate in the domain after a gradient step; a walk needs nothing, since its steps stay there.
     pub fn guard(self) -> Guard {
         match self {
             Self::ProxEnergy | Self::ProxControlled | Self::Exact => Guard::Prox,
             Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjStl | Self::ProjControlled => {
                 Guard::Projection
             }
-            Self::Unproven(recipe) => recipe.guard,
+            Self::Unproven(Recipe::Pairing(pairing)) => pairing.guard,
+            Self::Unproven(Recipe::Walk(_)) => Guard::Nothing,
         }
     }
 
@@ -147,9 +184,10 @@ impl Method {
             | Self::ProjEntropyTriangular
             | Self::ProxControlled
             | Self::ProjControlled
-            | Self::Exact => Space::Triangular,
+            | Self::Exact
+            | Self::Unproven(Recipe::Walk(_)) => Space::Triangular,
             Self::ProjEntropy | Self::ProjStl => Space::Symmetric,
-            Self::Unproven(recipe) => recipe.space,
+            Self::Unproven(Recipe::Pairing(pairing)) => pairing.space,
         }
     }
 
@@ -166,6 +204,11 @@ impl Method {
     /// Refuses a method that needs all terms for each draw, and says why [noise-subsample].
     pub fn check_subsampled(self) -> Result<()> {
         match self {
+            Self::Unproven(Recipe::Walk(walk)) if !walk.takes_terms() => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "the covariance of the scores would count the noise of the terms as curvature",
+                otherwise: "the recipe natural-gradient",
+            }),
             Self::ProxEnergy | Self::ProjEntropy | Self::ProjEntropyTriangular | Self::Unproven(_) => Ok(()),
             Self::ProxControlled | Self::ProjControlled => Err(Error::NotSubsampled {
                 method: self.name(),
@@ -227,7 +270,9 @@ impl Method {
                 "its factors are no subspace, so that no step keeps it: only the method auto seeks it",
             ),
             Self::ProxEnergy | Self::ProjEntropyTriangular | Self::Exact => Ok(()),
-            Self::Unproven(Recipe { estimator: Kind::Energy, guard: Guard::Prox, .. }) => Ok(()),
+            Self::Unproven(Recipe::Pairing(Pairing {
+                estimator: Kind::Energy, guard: Guard::Prox, ..
+            })) => Ok(()),
             Self::ProxControlled | Self::ProjControlled => refused(
                 "controlled draws are made with a full triangle; use prox-energy, proj-entropy-triangular or exact",
             ),
@@ -263,10 +308,14 @@ impl Method {
             Self::Exact => refused(
                 "exact takes expectations under a Gaussian; use prox-energy or proj-entropy-triangular",
             ),
-            Self::Unproven(recipe) if recipe.space == Space::Symmetric => {
+            Self::Unproven(Recipe::Walk(_)) => refused(
+                "natural gradients, Bures-Wasserstein steps and matches are those of Gaussians; use prox-energy or \
+                 proj-entropy-triangular",
+            ),
+            Self::Unproven(Recipe::Pairing(pairing)) if pairing.space == Space::Symmetric => {
                 refused("a symmetric factor and the triangular one of the answer would be two distributions")
             }
-            Self::Unproven(recipe) => recipe.estimator.check_law(law),
+            Self::Unproven(Recipe::Pairing(pairing)) => pairing.estimator.check_law(law),
         }
     }
 
@@ -363,8 +412,10 @@ pub(crate) const MISSING_SMOOTHNESS: Error = Error::MissingConstant {
 impl std::fmt::Display for Method {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unproven(r) => write!(f, "unproven ({:?}, {:?}, {:?})", r.estimator, r.guard, r.space),
-            proved => f.write_str(proved.name()),
+            Self::Unproven(Recipe::Pairing(p)) => {
+                write!(f, "unproven ({:?}, {:?}, {:?})", p.estimator, p.guard, p.space)
+            }
+            named => f.write_str(named.name()),
         }
     }
 }
@@ -373,10 +424,12 @@ impl std::str::FromStr for Method {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        NAMED.iter().find(|(name, _)| *name == text).map(|(_, m)| *m).ok_or_else(|| Error::UnknownName {
+        let mut all = NAMED.into_iter().chain(Self::recipes());
+        all.find(|(name, _)| *name == text).map(|(_, method)| method).ok_or_else(|| Error::UnknownName {
             what: "method",
             found: text.to_owned(),
-            known: "prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, proj-controlled, exact",
+            known: "prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, proj-controlled, exact, and \
+                    unproven natural-gradient, bures-wasserstein, batch-and-match",
         })
     }
 }
@@ -400,7 +453,8 @@ impl std::str::FromStr for Choice {
             _ => text.parse().map(Self::Planned).map_err(|_| Error::UnknownName {
                 what: "method",
                 found: text.to_owned(),
-                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, proj-controlled, exact",
+                known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, \
+                        proj-controlled, exact, and unproven natural-gradient, bures-wasserstein, batch-and-match",
             }),
         }
     }
@@ -421,7 +475,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for (name, method) in Method::named() {
+        for (name, method) in Method::named().chain(Method::recipes()) {
             assert_eq!(name.parse::<Method>().unwrap(), method);
             assert_eq!(method.to_string(), name);
         }
@@ -455,6 +509,7 @@ mod tests {
         assert!(recipe(Kind::Entropy, Guard::Projection, Space::Symmetric).check_law(law).is_err());
         assert!(recipe(Kind::Stl, Guard::Projection, Space::Triangular).check_law(law).is_err());
         assert!(recipe(Kind::Score, Guard::Nothing, Space::Triangular).check_law(law).is_err());
+        assert!(Method::recipes().all(|(_, walk)| walk.check_law(law).is_err()));
     }
 
     #[test]

@@ -250,14 +250,22 @@ impl Planner {
                         / draws)
             }
         };
-        let schedule = Schedule::practical(gamma, steps / 10, steps as f64 / 100.0)?;
-        let average = Average::Polynomial { power: 3.0 };
+        let (schedule, average) = match self.method.walk() {
+            None => {
+                let schedule = Schedule::practical(gamma, steps / 10, steps as f64 / 100.0)?;
+                (schedule, Average::Polynomial { power: 3.0 })
+            }
+            Some(walk) => {
+                (walk.practical_schedule(gamma, steps, setting.draws, target.dim())?, Average::Last)
+            }
+        };
         let constants = setting.constants(self).ok();
-        let promise = match &constants {
-            Some(constants) => {
+        let promise = match (&constants, self.method) {
+            (None, Method::Unproven(recipe)) => Promise::none(recipe.reason()),
+            (Some(constants), _) => {
                 promise::of_steps(self.method, constants, &schedule, average, steps, setting.frame.norm())
             }
-            None => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
+            (None, _) => Promise::none("the target gives no μ > 0 and M to price the steps with".into()),
         };
         self.assemble(setting, constants, schedule, average, steps, promise)
     }

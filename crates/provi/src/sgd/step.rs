@@ -13,4 +13,5 @@ pub use entropy::ProjEntropy;
 pub use fused::FusedProx;
 pub use proj::{ProjSymmetric, ProjTriangular};
 pub use prox::Prox;
+pub(crate) use prox::lift;
 pub(crate) use within::{Diagonal, ExactWithin, Floor, Within};

@@ -12,6 +12,7 @@ use crate::sgd::step::{
     Diagonal, ExactWithin, Floor, FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox,
     Within,
 };
+use crate::sgd::walk::{Walk, Walker};
 use crate::target::evaluate::Evaluator;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -77,6 +78,46 @@ impl<F: StepSpace> Parameters for Dense<F> {
     }
 }
 
+/// Every entry of a factor of 𝒯ᵈ, moved by a walk that stays in the domain.
+pub(super) struct Walked(pub(super) Walk);
+
+impl Parameters for Walked {
+    fn operator(&self, _plan: &Plan, _dim: usize) -> Result<Box<dyn Operator>> {
+        Ok(Box::new(nothing()))
+    }
+
+    fn start<'a>(
+        &self,
+        plan: &'a Plan,
+        view: Evaluator<'a>,
+        seed: Seed,
+        _dim: usize,
+    ) -> Result<Box<dyn Problem + 'a>> {
+        let draws = Draws::new(seed, Purpose::Optimise);
+        Ok(Box::new(Walker::new(self.0, source(plan, view, seed)?, draws, plan.draws)?))
+    }
+
+    fn check_domain(&self, dim: usize, factor: &[f64]) -> Result<()> {
+        Triangular::check_domain(dim, factor)
+    }
+
+    fn log_det(&self, dim: usize, factor: &[f64]) -> Result<f64> {
+        Triangular::log_det(dim, factor)
+    }
+
+    fn answer(&self, dim: usize, w: Vec<f64>) -> Result<Gaussian<Triangular>> {
+        Ok(Gaussian::from_parameters(dim, w))
+    }
+}
+
+/// The whole target, or the terms that the plan draws.
+fn source<'a>(plan: &'a Plan, view: Evaluator<'a>, seed: Seed) -> Result<Source<'a>> {
+    Ok(match &plan.law {
+        Some(law) => Terms::new(view.target(), law, seed)?.into(),
+        None => view.into(),
+    })
+}
+
 /// The entries of a pattern, and no others \[pattern\].
 pub(super) struct Family(Arc<Entries>);
 
@@ -119,10 +160,7 @@ impl Parameters for Family {
             let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
             return Ok(Box::new(ExactWithin::new(expectations, Arc::clone(&self.0))));
         }
-        let source: Source<'a> = match &plan.law {
-            Some(law) => Terms::new(view.target(), law, seed)?.into(),
-            None => view.into(),
-        };
+        let source = source(plan, view, seed)?;
         let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
         Ok(Box::new(Within::new(source, draws, plan.draws, self.diagonal(plan)?)?))
     }
@@ -157,13 +195,7 @@ pub(super) trait StepSpace: Factor {
     ) -> Result<Box<dyn Problem + 'a>> {
         let operator = Self::operator(plan, dim)?;
         match plan.method.estimator() {
-            Some(kind) => {
-                let source = match &plan.law {
-                    Some(law) => Terms::new(view.target(), law, seed)?.into(),
-                    None => view.into(),
-                };
-                Self::problem(plan, kind, source, seed, operator)
-            }
+            Some(kind) => Self::problem(plan, kind, source(plan, view, seed)?, seed, operator),
             None => {
                 let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
                 Ok(Box::new(Composite { estimator: Exact::new(expectations, dim), operator }))

@@ -187,8 +187,8 @@ pub(super) fn of_steps(
     steps: u64,
     norm: Norm,
 ) -> Promise {
-    if let Method::Unproven(_) = method {
-        return Promise::none("no theorem covers this pairing of estimator and step".into());
+    if let Method::Unproven(recipe) = method {
+        return Promise::none(recipe.reason());
     }
     let limit = constants.largest_step(method);
     if schedule.at(0) >= limit {
