@@ -47,6 +47,7 @@ mod describe;
 mod error;
 mod formula;
 mod frame;
+mod hands;
 mod intern;
 mod missing;
 mod nearest;

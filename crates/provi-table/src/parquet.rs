@@ -2,6 +2,7 @@
 
 mod blocks;
 mod calendar;
+mod positioned;
 mod values;
 
 pub(crate) use blocks::{Footer, blocks};

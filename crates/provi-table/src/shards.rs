@@ -15,6 +15,7 @@ pub(crate) use text::Mark;
 use crate::{
     column::ColumnKind,
     error::{BadFile, BadShards, Error, Result, ShardTrait, UnfitColumn},
+    hands,
     nearest::nearest,
     scan::digest,
     table::places,
@@ -39,6 +40,8 @@ pub struct Shards {
     name: String,
     names: Vec<String>,
     pub(crate) files: Vec<Shard>,
+    /// How many threads read them.
+    pub(crate) threads: usize,
 }
 
 impl Shards {
@@ -59,9 +62,14 @@ impl Shards {
             refuse_difference(first, other)?;
         }
         let names = first.names().to_vec();
-        let shards = Self { name, names, files };
+        let shards = Self { name, names, files, threads: hands::all() };
         shards.refuse_mixed_kinds()?;
         Ok(shards)
+    }
+
+    /// Lets at most this many threads read them; without it, one for each core. What is read is the same for any number.
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
     }
 
     /// What the table is called in messages: the path as it was given.
@@ -82,8 +90,8 @@ impl Shards {
     /// For one file: its SHA-256, in hexadecimal. For several: `shards:` and the SHA-256 of their digests, in
     /// order, whatever the files are called. Cost: one reading of all files.
     pub fn sha256(&self) -> Result<String> {
-        let digests: Vec<String> = self.files.iter().map(digest::of_file).collect::<Result<_>>()?;
-        Ok(digest::of_all(&digests))
+        let digests = hands::each(self.threads, self.files.iter(), digest::of_file);
+        Ok(digest::of_all(&digests.into_iter().collect::<Result<Vec<String>>>()?))
     }
 
     /// Whether it is text, whose columns have no declared types.

@@ -422,3 +422,68 @@ proptest! {
         }
     }
 }
+
+/// Enough rows for threads to be started, with nulls, whole numbers, texts and arithmetic, in two files of several row groups.
+fn wide_shards(folder: &Path, rows: usize, infinite: Option<usize>) -> PathBuf {
+    let number = |i: usize, m: usize| 1.0 + ((i * 7919) % m) as f64 / 7.0;
+    for (part, first) in [0, rows].into_iter().enumerate() {
+        let rows = first..first + rows;
+        let numbers = |m: usize, gap: usize| {
+            let value = |i: usize| match infinite {
+                Some(row) if row == i && gap == 0 => f64::INFINITY,
+                _ => number(i, m),
+            };
+            Values::Numbers(rows.clone().map(|i| (gap == 0 || i % gap > 0).then(|| value(i))).collect())
+        };
+        let texts = rows.clone().map(|i| Some(["u", "v", "w"][i % 3].to_owned())).collect();
+        let columns = [
+            ("y", Values::Integers(rows.clone().map(|i| Some((i % 2) as i64)).collect())),
+            ("a", numbers(101, 0)),
+            ("b", numbers(103, 97)),
+            ("c", numbers(107, 0)),
+            ("t", Values::Texts(texts)),
+            ("g", Values::Integers(rows.clone().map(|i| Some((i % 50) as i64)).collect())),
+        ];
+        write(&folder.join(format!("part-{part}.parquet")), &columns, 23_000);
+    }
+    folder.join("part-*.parquet")
+}
+
+#[test]
+fn blocks_are_the_same_for_any_number_of_threads() {
+    let folder = TempDir::new().unwrap();
+    let path = wide_shards(folder.path(), 40_000, None);
+    let formula = Formula::parse("y ~ a + b + log(c) + a:t + t + (1 + b | g)").unwrap();
+    let options = FrameOptions { standardize: true, missing: Missing::Drop, ..FrameOptions::default() };
+    let read = |threads: usize| {
+        let shards = Shards::find(&path).unwrap().with_threads(threads);
+        let scan = Scan::learn(shards, &formula, &options, Budget { bytes: 16 << 20 }).unwrap();
+        let mut blocks: Vec<FrameRows> = Vec::new();
+        let visited: Result<()> = scan.each(Part { rank: 1, of: 3 }, &mut |block| {
+            blocks.push(block);
+            Ok(())
+        });
+        visited.unwrap();
+        (scan.sha256.clone(), scan.recipe().clone(), scan.response, blocks)
+    };
+    let one = read(1);
+    // Some blocks are large enough for several threads.
+    assert!(one.3.iter().any(|block| block.design.population.len() >= 1 << 16));
+    for threads in [2, 5] {
+        assert_eq!(read(threads), one);
+    }
+}
+
+#[test]
+fn a_bad_value_is_named_alike_by_any_number_of_threads() {
+    let folder = TempDir::new().unwrap();
+    let path = wide_shards(folder.path(), 40_000, Some(55_555));
+    let formula = Formula::parse("y ~ a + log(c)").unwrap();
+    let refused = |threads: usize| {
+        let shards = Shards::find(&path).unwrap().with_threads(threads);
+        Scan::learn(shards, &formula, &FrameOptions::default(), Budget { bytes: 16 << 20 }).unwrap_err()
+    };
+    let one = refused(1);
+    assert!(one.to_string().contains("part-1.parquet") && one.to_string().contains("15556"), "{one}");
+    assert_eq!(refused(4), one);
+}

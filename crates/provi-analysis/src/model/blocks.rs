@@ -36,8 +36,8 @@ impl Blocks {
     }
 
     /// The rows of a block.
-    fn rows(&self, block: FrameRows) -> provi::Result<Rows> {
-        let design = super::design::design(&block.design)?;
+    fn rows(&self, mut block: FrameRows) -> provi::Result<Rows> {
+        let design = super::design::owned(&mut block.design)?;
         let rows = match (&block.trials, &block.spans) {
             (Some(trials), _) => Rows::successes(self.family, design, &block.response, trials),
             (None, Some(spans)) => Rows::times(self.family, design, &super::design::times(spans)),

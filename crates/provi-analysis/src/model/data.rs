@@ -38,7 +38,7 @@ impl Data {
     /// [`Data::files`].
     pub fn read(path: &Path) -> Result<Self, provi_table::Error> {
         if path.is_dir() || (!path.exists() && path.to_string_lossy().contains(['*', '?'])) {
-            return Ok(Self::files(path, USUAL_MEMORY));
+            return Ok(Self::shared(path, None, Arc::new(Alone)));
         }
         let stdin = path.as_os_str() == "-";
         let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
@@ -58,12 +58,13 @@ impl Data {
     /// A file, the files of a folder, or those that match a pattern such as `part-*.parquet`, read block by block
     /// in about `memory` bytes.
     pub fn files(path: &Path, memory: u64) -> Self {
-        Self::shared(path, memory, Arc::new(Alone))
+        Self::shared(path, Some(memory), Arc::new(Alone))
     }
 
     /// [`Data::files`] for several processes, each of which reads its share. Every process must make the same
-    /// calls.
-    pub fn shared(path: &Path, memory: u64, crew: Arc<dyn Reduce>) -> Self {
+    /// calls. Without a `memory` that somebody stated, blocks are cut as for [`USUAL_MEMORY`], and rows are kept between passes
+    /// where a quarter of the free memory holds those of all processes.
+    pub fn shared(path: &Path, memory: Option<u64>, crew: Arc<dyn Reduce>) -> Self {
         let files = Files { path: path.to_owned(), memory, crew };
         Self { name: path.display().to_string(), sha256: OnceLock::new(), content: Content::Files(files) }
     }

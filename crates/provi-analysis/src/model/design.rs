@@ -24,6 +24,14 @@ pub fn design(rows: &DesignRows) -> provi::Result<Design> {
     Design::csr(rows.rows, rows.columns, compressed.starts, compressed.columns, compressed.values)
 }
 
+/// The same for rows that nobody needs afterwards: where the design is dense, their numbers are its own.
+pub(super) fn owned(rows: &mut DesignRows) -> provi::Result<Design> {
+    match rows.groups.is_empty() {
+        true => Design::from_rows(rows.rows, rows.columns, std::mem::take(&mut rows.population)),
+        false => design(rows),
+    }
+}
+
 /// What is known of times to an event, in the library's words.
 pub(super) fn times(spans: &[[f64; 3]]) -> Vec<Time> {
     spans.iter().map(|&[entry, from, to]| Time::between(from, to).entered(entry)).collect()

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use provi::stream::{Reduce, Streamed, gather, together};
 use provi::target::{Family, Prior};
-use provi_table::{Budget, Formula, FrameOptions, Learned, Learning, Part, Scan, Shards, Survey};
+use provi_table::{
+    Budget, Formula, FrameOptions, Learned, Learning, Part, Scan, Shards, Survey, available_memory,
+};
 
 use super::blocks::Blocks;
+use super::data::USUAL_MEMORY;
 use super::target::ModelTarget;
 use crate::error::{Error, Result};
 
@@ -16,8 +19,8 @@ use crate::error::{Error, Result};
 #[derive(Clone)]
 pub(super) struct Files {
     pub(super) path: PathBuf,
-    /// Memory in bytes.
-    pub(super) memory: u64,
+    /// Memory in bytes, if somebody stated it.
+    pub(super) memory: Option<u64>,
     pub(super) crew: Arc<dyn Reduce>,
 }
 
@@ -27,6 +30,7 @@ impl Files {
         let crew = &*self.crew;
         let (refuse, part) = (|error| Error::table(error, text), self.part());
         let begun = Shards::find(&self.path)
+            .map(|shards| shards.with_threads(rayon::current_num_threads()))
             .and_then(|shards| Learning::new(shards, formula, options, self.budget()))
             .map_err(refuse);
         let mut learning = together(crew, begun)?;
@@ -56,7 +60,7 @@ impl Files {
     /// The model of the surveyed files. A collective call, and one pass.
     pub(super) fn target(&self, scan: Scan, family: Family, prior: Prior) -> Result<ModelTarget> {
         let names = scan.names.clone();
-        let blocks = Blocks::new(scan, self.part(), family, (self.memory / 2) as usize);
+        let blocks = Blocks::new(scan, self.part(), family, self.room());
         let streamed = Streamed::distributed(family, blocks, prior, Arc::clone(&self.crew))?;
         Ok(ModelTarget::Files(Box::new(streamed.with_names(names)?)))
     }
@@ -68,8 +72,21 @@ impl Files {
     /// A quarter of the memory is for the blocks that are read. The rest is for what is held besides: a page of
     /// each Parquet column, sums, the program itself. If rows are kept in memory, they may take half of the whole.
     fn budget(&self) -> Budget {
-        Budget { bytes: (self.memory / 4) as usize }
+        Budget { bytes: (self.memory.unwrap_or(USUAL_MEMORY) / 4) as usize }
     }
+
+    /// Bytes that rows may take if they are kept between passes. It decides about time alone: blocks are the same.
+    fn room(&self) -> usize {
+        room(self.memory, available_memory(), self.crew.size())
+    }
+}
+
+/// Half of a stated memory. Otherwise that of the usual one, or a quarter of the free memory, which all processes of a machine share, if that is
+/// more.
+fn room(stated: Option<u64>, free: Option<u64>, processes: usize) -> usize {
+    let usual = stated.unwrap_or(USUAL_MEMORY) / 2;
+    let free = free.filter(|_| stated.is_none()).map_or(0, |free| free / 4 / processes.max(1) as u64);
+    usize::try_from(usual.max(free)).unwrap_or(usize::MAX)
 }
 
 impl fmt::Debug for Files {
@@ -78,5 +95,20 @@ impl fmt::Debug for Files {
             .field("path", &self.path)
             .field("memory", &self.memory)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stated_memory_is_a_limit_and_free_memory_counts_without_one() {
+        assert_eq!(room(Some(256 << 20), Some(1 << 40), 1), 128 << 20);
+        assert_eq!(room(None, Some(64 << 30), 1), 16 << 30);
+        assert_eq!(room(None, Some(64 << 30), 8), 2 << 30);
+        // Never less than half of what is usual.
+        assert_eq!(room(None, Some(1 << 20), 1), (USUAL_MEMORY / 2) as usize);
+        assert_eq!(room(None, None, 4), (USUAL_MEMORY / 2) as usize);
     }
 }

@@ -138,7 +138,17 @@ impl Recipe {
 
     /// The design of a view.
     pub(crate) fn design(&self, view: View<'_>, new: NewLevels) -> Result<(DesignRows, Vec<NewLevel>)> {
-        let population = self.population.values(view)?;
+        self.design_by(view, new, 1)
+    }
+
+    /// The same by at most so many threads; it does not depend on their number.
+    pub(crate) fn design_by(
+        &self,
+        view: View<'_>,
+        new: NewLevels,
+        threads: usize,
+    ) -> Result<(DesignRows, Vec<NewLevel>)> {
+        let population = self.population.values_by(view, threads)?;
         let population_columns = self.population.columns.len();
         let mut columns = population_columns;
         let (mut groups, mut unknown) = (Vec::new(), Vec::new());

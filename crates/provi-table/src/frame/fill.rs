@@ -7,6 +7,7 @@ use super::{
 use crate::{
     error::{BadModel, Error, Result},
     formula::Expression,
+    hands,
 };
 
 /// More entries than a dense population block can sensibly have: 4 GB.
@@ -15,9 +16,17 @@ pub(super) const MOST_ENTRIES: usize = 1 << 29;
 /// Rows whose columns are computed together, so that they stay in the cache.
 const TILE: usize = 256;
 
+/// Tiles that a thread takes at a time.
+const SHARE: usize = 8;
+
 impl Block {
     /// The columns, row by row.
     pub(crate) fn values(&self, view: View<'_>) -> Result<Vec<f64>> {
+        self.values_by(view, 1)
+    }
+
+    /// The same by at most so many threads, each of which takes some terms and then some rows.
+    pub(crate) fn values_by(&self, view: View<'_>, threads: usize) -> Result<Vec<f64>> {
         let (rows, columns) = (view.rows.len(), self.columns.len());
         if rows.saturating_mul(columns) > MOST_ENTRIES {
             let widest = self.terms.iter().filter_map(|term| Some((term.widest()?, term)));
@@ -27,35 +36,59 @@ impl Block {
             let term = widest.map_or_else(String::new, |(_, term)| term.text.clone());
             return Err(Error::Model(BadModel::DesignTooLarge { rows, columns, term, column, levels }));
         }
-        let terms: Vec<Vec<Prepared<'_>>> =
-            self.terms.iter().map(|term| term.prepare(view)).collect::<Result<_>>()?;
-        let mut values = vec![1.0; rows * columns];
+        let threads = if rows * columns < hands::WORTH { 1 } else { threads };
+        let terms = hands::each(threads, self.terms.iter(), |term| term.prepare(view));
+        let terms: Vec<Vec<Prepared<'_>>> = terms.into_iter().collect::<Result<_>>()?;
+        // Zeros take no memory until a thread writes to them.
+        let mut values = vec![0.0; rows * columns];
         if columns == 0 {
             return Ok(values);
         }
-        for (tile, first) in values.chunks_mut(TILE * columns).zip((0..).step_by(TILE)) {
-            let mut place = usize::from(self.intercept);
-            for (term, coded) in terms.iter().zip(&self.terms) {
-                let width = coded.width();
-                if width > 0 {
-                    fill(term, first, tile, columns, place);
-                }
-                place += width;
-            }
-            debug_assert_eq!(place, columns);
-            for (place, column) in self.columns.iter().enumerate().filter(|(_, column)| column.is_scaled()) {
-                for value in tile.iter_mut().skip(place).step_by(columns) {
-                    *value = (*value - column.mean) / column.sd;
-                }
-            }
-        }
-        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+        let shares = values.chunks_mut(SHARE * TILE * columns).enumerate();
+        let infinite = hands::each(threads, shares, |(k, share)| {
+            let mut tiles = share.chunks_mut(TILE * columns).zip((k * SHARE * TILE..).step_by(TILE));
+            tiles.find_map(|(tile, first)| {
+                self.fill_tile(&terms, first, tile);
+                let place = first_not_finite(tile)?;
+                Some((first * columns + place, tile[place]))
+            })
+        });
+        if let Some((place, value)) = infinite.into_iter().flatten().next() {
             let column = &self.columns[place % columns];
             let inputs = "what it is made of is too large".to_owned();
-            return Err(view.not_finite(&column.name, place / columns, values[place], inputs));
+            return Err(view.not_finite(&column.name, place / columns, value, inputs));
         }
         Ok(values)
     }
+
+    /// Computes the rows of a tile whose first row is `first`.
+    fn fill_tile(&self, terms: &[Vec<Prepared<'_>>], first: usize, tile: &mut [f64]) {
+        let columns = self.columns.len();
+        let mut place = usize::from(self.intercept);
+        if self.intercept {
+            tile.iter_mut().step_by(columns).for_each(|one| *one = 1.0);
+        }
+        for (term, coded) in terms.iter().zip(&self.terms) {
+            let width = coded.width();
+            if width > 0 {
+                fill(term, first, tile, columns, place);
+            }
+            place += width;
+        }
+        debug_assert_eq!(place, columns);
+        for (place, column) in self.columns.iter().enumerate().filter(|(_, column)| column.is_scaled()) {
+            for value in tile.iter_mut().skip(place).step_by(columns) {
+                *value = (*value - column.mean) / column.sd;
+            }
+        }
+    }
+}
+
+/// The place of the first value that is not finite.
+fn first_not_finite(values: &[f64]) -> Option<usize> {
+    // Without a branch for each value, so that several are looked at at a time.
+    let finite = values.iter().fold(true, |all, x| all & x.is_finite());
+    if finite { None } else { values.iter().position(|x| !x.is_finite()) }
 }
 
 impl CodedTerm {
@@ -100,6 +133,10 @@ impl Prepared<'_> {
 fn fill(factors: &[Prepared<'_>], first: usize, tile: &mut [f64], columns: usize, place: usize) {
     let rows = tile.chunks_mut(columns).zip(first..);
     match factors {
+        // All rows are used.
+        [Prepared::Column { values, rows: used }] if used.len() == values.len() => {
+            rows.zip(&values[first..]).for_each(|((row, _), x)| row[place] = *x);
+        }
         [Prepared::Column { values, rows: used }] => {
             rows.for_each(|(row, i)| row[place] = values[used[i]]);
         }

@@ -17,11 +17,13 @@ use ::parquet::{
 
 use super::{
     damaged, kind,
+    positioned::Positioned,
     values::{Kind, Values, skip},
 };
 use crate::{
     column::{Column, ColumnKind, Data},
     error::{BadFile, BadShards, Error, Result},
+    hands,
     table::Table,
 };
 
@@ -72,7 +74,7 @@ impl Footer {
     }
 }
 
-fn open(mut file: File, name: &str) -> Result<SerializedFileReader<File>> {
+fn open(mut file: File, name: &str) -> Result<SerializedFileReader<Positioned>> {
     let unreadable = |error: std::io::Error| {
         Error::File(BadFile::Unreadable { table: name.to_owned(), reason: error.to_string() })
     };
@@ -87,6 +89,7 @@ fn open(mut file: File, name: &str) -> Result<SerializedFileReader<File>> {
         return Err(damaged(name, true, "the file does not end in PAR1".to_owned()));
     }
     let refuse = |reason: String| damaged(name, false, reason);
+    let file = Positioned::new(file).map_err(unreadable)?;
     guarded(|| SerializedFileReader::new(file)).map_err(refuse)
 }
 
@@ -103,7 +106,9 @@ fn guarded<T>(
 /// Passes the rows `rows` of a file to `take`, at most `most` at a time, as tables of the columns at `places`,
 /// which have the types `kinds` in the data as a whole.
 ///
-/// Memory: the block, and one page of each column as the file's writer made it.
+/// At most `threads` threads decode the columns of a block, each some of them. Memory: the block, and one page of each
+/// column as the file's writer made it, whatever the number of threads.
+#[allow(clippy::too_many_arguments)] // what a reader needs, once
 pub(crate) fn blocks(
     file: File,
     name: &str,
@@ -111,6 +116,7 @@ pub(crate) fn blocks(
     columns: &[(usize, ColumnKind)],
     rows: Range<usize>,
     most: usize,
+    threads: usize,
     take: &mut dyn FnMut(Table) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<()>> {
     let reader = open(file, name)?;
@@ -142,18 +148,24 @@ pub(crate) fn blocks(
             })
         };
         let group = guarded(|| reader.get_row_group(index)).map_err(|reason| refuse(None, reason))?;
+        let threads_for = |rows: usize| if rows * columns.len() < hands::WORTH { 1 } else { threads };
         let mut open = Vec::with_capacity(columns.len());
         for &(place, kind) in columns {
-            let column = OpenColumn::new(&*group, place, kind, schema.column(place), before);
+            let column = OpenColumn::new(&*group, place, kind, schema.column(place));
             open.push(column.map_err(|reason| refuse(Some(place), reason))?);
         }
+        hands::each(threads_for(before), open.iter_mut(), |column| {
+            column.skip(before).map_err(|reason| refuse(Some(column.place), reason))
+        })
+        .into_iter()
+        .collect::<Result<()>>()?;
         let mut at = from;
         while at < to {
             let count = most.min(to - at);
-            let decoded = open
-                .iter_mut()
-                .map(|column| column.take(count).map_err(|reason| refuse(Some(column.place), reason)))
-                .collect::<Result<Vec<Column>>>()?;
+            let decoded = hands::each(threads_for(count), open.iter_mut(), |column| {
+                column.take(count).map_err(|reason| refuse(Some(column.place), reason))
+            });
+            let decoded = decoded.into_iter().collect::<Result<Vec<Column>>>()?;
             let lines = (at + 1..=at + count).collect();
             at += count;
             if take(Table::new(name.to_owned(), names.clone(), decoded, lines)?)?.is_break() {
@@ -180,19 +192,21 @@ impl OpenColumn {
         place: usize,
         wanted: ColumnKind,
         column: ColumnDescPtr,
-        before: usize,
     ) -> std::result::Result<Self, String> {
         let kind = kind(&column)?;
-        let reader = guarded(|| {
-            let mut reader = group.get_column_reader(place)?;
-            match skip(&mut reader, before)? {
-                skipped if skipped == before => Ok(reader),
-                skipped => {
-                    Err(ParquetError::General(format!("it has {skipped} rows where {before} are passed")))
-                }
-            }
-        })?;
+        let reader = guarded(|| group.get_column_reader(place))?;
         Ok(Self { place, wanted, kind, max_level: column.max_def_level(), reader })
+    }
+
+    /// Passes over the first rows.
+    fn skip(&mut self, before: usize) -> std::result::Result<(), String> {
+        if before == 0 {
+            return Ok(());
+        }
+        match guarded(|| skip(&mut self.reader, before))? {
+            skipped if skipped == before => Ok(()),
+            skipped => Err(format!("it has {skipped} rows where {before} are passed")),
+        }
     }
 
     /// The next `count` rows.

@@ -3,7 +3,7 @@
 use ::parquet::{
     basic::{ConvertedType, LogicalType, TimeUnit, Type},
     column::reader::{ColumnReader, ColumnReaderImpl},
-    data_type::DataType,
+    data_type::{DataType, DoubleType},
     errors::ParquetError,
     schema::types::ColumnDescriptor,
 };
@@ -141,7 +141,7 @@ impl Values {
             ColumnReader::FloatColumnReader(r) => {
                 self.each(r, most, |v, x| v.number(x.map(|&x| f64::from(x)), false))
             }
-            ColumnReader::DoubleColumnReader(r) => self.each(r, most, |v, x| v.number(x.copied(), false)),
+            ColumnReader::DoubleColumnReader(r) => self.doubles(r, most),
             ColumnReader::Int32ColumnReader(r) => self.each(r, most, |v, x| {
                 let unsigned = v.kind == Kind::Number { scale: 0, unsigned: true };
                 // An unsigned number is stored with the same bits.
@@ -159,6 +159,35 @@ impl Values {
                 self.each(r, most, |v, x| v.bytes(x.map(|x| x.data())))
             }
         }
+    }
+
+    /// Decodes doubles in place. Only where some are null or out of the ordinary is each looked at by itself.
+    fn doubles(
+        &mut self,
+        reader: &mut ColumnReaderImpl<DoubleType>,
+        most: usize,
+    ) -> Result<(), ParquetError> {
+        let mut levels = Vec::new();
+        let mut left = most;
+        while left > 0 {
+            levels.clear();
+            let first = self.numbers.len();
+            let (records, _, _) =
+                reader.read_records(BATCH.min(left), Some(&mut levels), None, &mut self.numbers)?;
+            if records == 0 {
+                break;
+            }
+            left -= records;
+            let is_plain = |x: &f64| x.abs() < EXACT;
+            // Without a branch for each value, so that several are compared at a time.
+            let plain = self.numbers[first..].iter().fold(true, |all, x| all & is_plain(x));
+            if plain && self.numbers.len() - first == records {
+                continue;
+            }
+            let values = self.numbers.split_off(first);
+            self.take_all(records, &levels, &values, |v, x: Option<&f64>| v.number(x.copied(), false))?;
+        }
+        Ok(())
     }
 
     /// Passes every row's value, or `None` for a null, to `take`.
@@ -179,15 +208,27 @@ impl Values {
                 break;
             }
             left -= records;
-            let mut present = values.iter();
-            for row in 0..records {
-                let null = self.max_level > 0 && levels.get(row).is_none_or(|level| *level < self.max_level);
-                let value = if null { None } else { present.next() };
-                if value.is_none() && !null {
-                    return Err(ParquetError::General("a page has fewer values than rows".to_owned()));
-                }
-                take(self, value);
+            self.take_all(records, &levels, &values, &take)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the values of some rows to `take`; those whose level is below the column's are null.
+    fn take_all<T>(
+        &mut self,
+        records: usize,
+        levels: &[i16],
+        values: &[T],
+        take: impl Fn(&mut Self, Option<&T>),
+    ) -> Result<(), ParquetError> {
+        let mut present = values.iter();
+        for row in 0..records {
+            let null = self.max_level > 0 && levels.get(row).is_none_or(|level| *level < self.max_level);
+            let value = if null { None } else { present.next() };
+            if value.is_none() && !null {
+                return Err(ParquetError::General("a page has fewer values than rows".to_owned()));
             }
+            take(self, value);
         }
         Ok(())
     }

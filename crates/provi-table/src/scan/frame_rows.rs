@@ -79,7 +79,7 @@ impl Scan {
         let (levels, categories) = (self.response_levels.clone(), self.categories.clone());
         let reading = Reading { formula: &self.parsed, options: &self.options, levels, categories };
         let outcomes = reading.outcomes(view)?;
-        let (design, _) = self.recipe.design(view, NewLevels::Refuse)?;
+        let (design, _) = self.recipe.design_by(view, NewLevels::Refuse, self.source.shards.threads)?;
         Ok(Some(FrameRows {
             design,
             response: outcomes.values,

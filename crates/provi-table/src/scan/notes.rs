@@ -10,6 +10,7 @@ use crate::{
     column::Cell,
     error::{BadShards, Error, Result},
     frame::{Facts, Reading, View, offsets_of},
+    hands,
     table::Table,
 };
 
@@ -56,6 +57,8 @@ pub(super) struct Reader<'a> {
     pub(super) most: usize,
     /// Name of the data.
     pub(super) table: &'a str,
+    /// How many threads take notes.
+    pub(super) threads: usize,
 }
 
 impl Notes {
@@ -102,10 +105,14 @@ impl Notes {
             let line = table.lines()[row];
             self.first = Spot::earlier(self.first.take(), Some(Spot { shard, line, text: String::new() }));
         }
-        for (moments, x) in self.numbers.iter_mut().zip(&questions.numbers) {
+        let numbers = self.numbers.iter_mut().zip(&questions.numbers);
+        let threads = if numbers.len() * rows.len() < hands::WORTH { 1 } else { reader.threads };
+        let seen = hands::each(threads, numbers, |(moments, x)| {
             let values = view.evaluate(x).map_err(|error| formula.point(error, x))?;
             *moments = Moments::merge(*moments, Moments::of(values.iter().copied()));
-        }
+            Ok(())
+        });
+        seen.into_iter().collect::<Result<()>>()?;
         for (levels, column) in self.levels.iter_mut().zip(&questions.categories) {
             let found = view.levels(column).map_err(|error| formula.point_column(error))?;
             levels.extend(found);

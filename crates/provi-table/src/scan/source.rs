@@ -90,7 +90,8 @@ impl Source {
                 Contents::Parquet(footer) => {
                     let place = |(name, kind): &(String, CellKind)| Some((shard.place(name)?, kind.kind));
                     let columns: Vec<(usize, ColumnKind)> = self.columns.iter().filter_map(place).collect();
-                    parquet::blocks(shard.reopen()?, shard.name(), footer, &columns, own, most, &mut take)?
+                    let (file, threads) = (shard.reopen()?, self.shards.threads);
+                    parquet::blocks(file, shard.name(), footer, &columns, own, most, threads, &mut take)?
                 }
             };
             if flow.is_break() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use provi::checkpoint::Checkpoint;
 use provi::stream::Reduce;
 use provi_analysis::model::compiled::Digests;
-use provi_analysis::model::{self, Data, USUAL_MEMORY};
+use provi_analysis::model::{self, Data};
 use provi_analysis::options::ModelOptions;
 use provi_analysis::record::store::{RUN, Store};
 
@@ -93,7 +93,7 @@ impl Job {
         // Refuse a wrong formula before reading a large file.
         model::parse(formula)?;
         if self.args.distributed || self.args.files.memory.is_some() {
-            let memory = self.args.files.memory.map_or(USUAL_MEMORY, |memory| memory.0.0);
+            let memory = self.args.files.memory.map(|memory| memory.0.0);
             return Ok((Data::shared(path, memory, Arc::clone(crew)), formula));
         }
         let refuse = |error| Failure::table(error, formula);

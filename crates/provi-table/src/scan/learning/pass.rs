@@ -6,6 +6,7 @@ use super::{Asked, Draft, Task, kinds::dealt};
 use crate::{
     error::Result,
     frame::{Block, Reading, View},
+    hands,
     scan::{
         digest,
         moments::Moments,
@@ -35,7 +36,11 @@ impl Task {
     fn digests(&self, part: Part) -> Result<Vec<(usize, String)>> {
         let dealt = dealt(&self.shards, part.of);
         let own = self.shards.files.iter().enumerate().filter(|(index, _)| dealt[*index] == part.rank);
-        own.map(|(index, shard)| Ok((index, digest::of_file(shard)?))).collect()
+        let own: Vec<_> = own.collect();
+        let digests = hands::each(self.shards.threads, own.into_iter(), |(index, shard)| {
+            Ok((index, digest::of_file(shard)?))
+        });
+        digests.into_iter().collect()
     }
 
     fn facts(&self, asked: &Asked, part: Part) -> Result<Notes> {
@@ -46,6 +51,7 @@ impl Task {
             reading: Reading { formula, options: &self.options, levels: None, categories: Vec::new() },
             most: self.budget.levels(),
             table: source.shards.name(),
+            threads: source.shards.threads,
         };
         let mut notes = Notes::new(source.columns.len(), questions);
         let blocks = |give: &mut Give<'_, (usize, Table)>| {
@@ -58,7 +64,7 @@ impl Task {
     /// Mean and deviation of every column of the design, before standardization.
     pub(super) fn spreads(&self, draft: &Draft, part: Part) -> Result<Findings> {
         let source = &draft.asked.source;
-        let work = draft.recipe.bytes_of_work();
+        let (work, threads) = (draft.recipe.bytes_of_work(), source.shards.threads);
         let most = self.budget.rows(BLOCKS * bytes_of_cells(source) + work)?;
         let none = |block: &Block| vec![None; block.columns.len()];
         let mut blocks: Vec<Vec<Option<Moments>>> = draft.recipe.blocks().map(none).collect();
@@ -69,11 +75,12 @@ impl Task {
             let view = View { table: &table, rows: &kept };
             rows += kept.len();
             for (all, block) in blocks.iter_mut().zip(draft.recipe.blocks()) {
-                let (values, width) = (block.values(view)?, block.columns.len());
-                for (place, moments) in all.iter_mut().enumerate() {
+                let (values, width) = (block.values_by(view, threads)?, block.columns.len());
+                let by = if values.len() < hands::WORTH { 1 } else { threads };
+                hands::each(by, all.iter_mut().enumerate(), |(place, moments)| {
                     let own = values.iter().skip(place).step_by(width).copied();
                     *moments = Moments::merge(*moments, Moments::of(own));
-                }
+                });
             }
             Ok(())
         })?;
