@@ -25,7 +25,7 @@ pub use design::design;
 pub use prior_from::Earlier;
 pub(crate) use prior_from::constants;
 pub use regression::RegressionModel;
-pub(crate) use regression::{DRAWS as PARAMETER_DRAWS, natural as natural_parameters};
+pub(crate) use regression::{DRAWS as PARAMETER_DRAWS, natural as natural_parameters, not_log_concave};
 pub use scales::{Integrating, UnknownNoise};
 pub(crate) use target::ModelRows;
 pub use target::{FileModel, ModelTarget};

@@ -56,6 +56,16 @@ fn every_family_goes_all_the_way() {
             assert!(low < mean && mean < high, "{family}: {row}");
         }
         bench.provi(&["predict", &out, "t.csv"]).exits(0);
+        let left_out = json(&bench.provi(&["loo", &out, "--data", "t.csv", "--json"]).exits(0).stdout);
+        let left_out = &left_out["models"][0];
+        assert_eq!((&left_out["method"], &left_out["draws_of"]), (&"psis".into(), &"weighted".into()));
+        let [elpd, waic] = [&left_out["elpd"]["value"], &left_out["waic"]["elpd"]["value"]].map(number);
+        assert!(elpd < 0.0 && (elpd - waic).abs() < 5.0, "{family}: {elpd} {waic}");
+        assert_eq!(left_out["rows"].as_array().unwrap().len(), 16);
+        assert_eq!(left_out["lines"][0], 2);
+        bench.provi(&["loo", &out, "--data", "t.csv", "--report", "left.html"]).exits(0);
+        let page = std::fs::read_to_string(bench.path("left.html")).unwrap();
+        assert!(page.contains("predicted from all other rows"), "{family}");
         let drawn = bench.provi(&["predict", &out, "t.csv", "--draws", "3"]).exits(0).stdout;
         assert_eq!(drawn.lines().count(), 4);
         assert_eq!(bench.provi(&["sample", &out, "-n", "2"]).exits(0).stdout.lines().count(), 3);
@@ -65,7 +75,16 @@ fn every_family_goes_all_the_way() {
         bench.provi(&["sample", &out, "-n", "8", "--data", "t.csv", "--out", &store]).exits(0);
         bench.provi(&["report", &out]).exits(0);
         let page = std::fs::read_to_string(bench.path(&format!("{out}/report.html"))).unwrap();
-        assert!(page.contains(family));
+        assert!(page.contains(family) && page.contains("Effects"));
+        let statistics = fit["checks"]["statistics"].as_array().unwrap();
+        let names: Vec<&str> = statistics.iter().map(|s| s["name"].as_str().unwrap()).collect();
+        match family {
+            "multinomial" => assert_eq!(names, ["share of left", "share of none", "share of right"]),
+            "student" => assert_eq!(names, ["mean", "standard deviation", "largest"]),
+            _ => assert_eq!(names, ["mean", "standard deviation", "largest", "share of zeros"]),
+        }
+        assert!(names.iter().all(|name| page.contains(name)), "{family}");
+        assert_eq!(page.contains("how often the likeliest level came true"), family == "multinomial");
         let again = bench.provi(&["certify", &out, "t.csv"]).exits(0).stdout;
         assert!(again.contains("every stored claim is reproduced"), "{again}");
     }
@@ -114,6 +133,17 @@ fn levels_have_names_and_a_base() {
     }
     let csv = bench.provi(&["predict", "other.fit", "t.csv", "--csv"]).exits(0).stdout;
     assert!(csv.lines().next().unwrap().ends_with(",p(none),low(none),high(none)"), "{csv}");
+    let drawn = bench.provi(&["predict", "other.fit", "t.csv", "--draws", "2"]).exits(0).stdout;
+    let mut responses = drawn.lines().skip(1).flat_map(|line| line.split(','));
+    assert!(responses.all(|level| ["right", "left", "none"].contains(&level)), "{drawn}");
+    let empty = ["fit", "t.csv", "multinomial(party) ~ 1", "--seed", "1", "--out", "empty.fit", "--quiet"];
+    bench.provi(&empty).exits(0);
+    let compared = bench.provi(&["compare", "sorted.fit", "empty.fit"]).exits(0).stdout;
+    assert!(
+        compared.contains("its bounds hold if its constants are right, which are declared"),
+        "{compared}"
+    );
+    assert!(compared.contains("if those constants are right, all bounds hold together"), "{compared}");
     let numbers = fit("multinomial(n) ~ x", "numbers.fit");
     assert_eq!(numbers["names"].as_array().unwrap().len(), 6);
 }
@@ -149,6 +179,169 @@ fn levels_are_those_of_nnet() {
     }
 }
 
+/// The numbers of effects by a key, in their order.
+fn column(effects: &Value, key: &str) -> Vec<f64> {
+    effects["effects"].as_array().unwrap().iter().map(|effect| number(&effect[key])).collect()
+}
+
+/// Means and slopes against integrals over the stored Gaussian and against predictions; ratios against a closed form. Twins without the share of
+/// zeros, or with another slope, are far off.
+#[test]
+fn effects_are_integrals_over_the_gaussian() {
+    let bench = bench();
+    let fit = |family: &str, formula: &str| {
+        let out = format!("{family}.fit");
+        let args = ["fit", "t.csv", formula, "--family", family, "--seed", "1", "--json", "--out", &out];
+        json(&bench.provi(&args).exits(0).stdout)
+    };
+    let effects = |family: &str, more: &[&str]| {
+        let fit = format!("{family}.fit");
+        let args = [&["effects", fit.as_str(), "x", "--json", "--draws", "40000"], more].concat();
+        json(&bench.provi(&args).exits(0).stdout)
+    };
+    bench.write("two.csv", "x,n\n-0.5,1\n0.7,1\n0.69,1\n0.71,1\n");
+    let predicted = |family: &str| {
+        let fit = format!("{family}.fit");
+        let found = json(&bench.provi(&["predict", &fit, "two.csv", "--json"]).exits(0).stdout);
+        let rows = found["predictions"].as_array().unwrap().clone();
+        rows.iter().map(|row| ["mean", "low", "high"].map(|key| number(&row[key]))).collect::<Vec<_>>()
+    };
+    let near = |a: f64, b: f64, room: f64| (a - b).abs() <= room;
+    let at = ["--values", "-0.5,0.7"];
+    let slope_at = ["--kind", "slopes", "--values", "0.7"];
+
+    // A line: everything is linear in the coefficients.
+    let student = fit("student", "y ~ x");
+    for (i, row) in predicted("student").iter().take(2).enumerate() {
+        for (key, expected) in ["estimate", "low", "high"].iter().zip(row) {
+            assert!(near(column(&effects("student", &at), key)[i], *expected, 1e-9), "{key}");
+        }
+    }
+    let over_data = effects("student", &["--data", "t.csv"]);
+    assert!(near(column(&over_data, "estimate")[0], number(&student["mean"][1]), 1e-12));
+    assert_eq!(over_data["effects"][0]["status"], "estimate");
+
+    // Probabilities of successes, and the slope as a difference of two predictions.
+    fit("betabinomial", "k | trials(n) ~ x");
+    let found = effects("betabinomial", &at);
+    assert_eq!(found["unit"], "probability");
+    let rows = predicted("betabinomial");
+    for (i, row) in rows.iter().take(2).enumerate() {
+        for (key, expected) in ["estimate", "low", "high"].iter().zip(row) {
+            assert!(near(column(&found, key)[i], *expected, 1e-9), "{key}");
+        }
+    }
+    let (slope, expected) =
+        (column(&effects("betabinomial", &slope_at), "estimate")[0], (rows[3][0] - rows[2][0]) / 0.02);
+    assert!(near(slope, expected, 0.02 * expected.abs()), "{slope} {expected}");
+    assert!(!near(slope, 1.2 * expected, 0.02 * expected.abs()));
+
+    // E (1 − π)e^η = e^{m + s²/2} E sigmoid(−t), t normal with mean μ + cov(t, η).
+    let counts = fit("zipoisson", "count ~ x");
+    let mean: Vec<f64> = counts["mean"].as_array().unwrap().iter().map(number).collect();
+    let covariance = |i: usize, j: usize| number(&counts["covariance"][i][j]);
+    let closed = |x: f64, inflated: bool| {
+        let m = mean[0] + mean[1] * x;
+        let variance = covariance(0, 0) + 2.0 * x * covariance(0, 1) + x * x * covariance(1, 1);
+        let (center, sd) = (mean[2] + covariance(0, 2) + x * covariance(1, 2), covariance(2, 2).sqrt());
+        let share = |u: f64| if inflated { 1.0 / (1.0 + (center + sd * u).exp()) } else { 1.0 };
+        let weight = |u: f64| (-0.5 * u * u).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        let sum: f64 = (-400..=400).map(|i| f64::from(i) / 50.0).map(|u| share(u) * weight(u) / 50.0).sum();
+        (m + 0.5 * variance).exp() * sum
+    };
+    let found = effects("zipoisson", &at);
+    assert_eq!((&found["unit"], &found["draws"]["law"]), (&"mean count".into(), &"gaussian".into()));
+    for (x, estimate) in [-0.5, 0.7].into_iter().zip(column(&found, "estimate")) {
+        let expected = closed(x, true);
+        assert!(near(estimate, expected, 0.02 * expected), "{estimate} {expected}");
+        assert!(!near(estimate, closed(x, false), 0.02 * expected), "without the zeros");
+    }
+    let slope = column(&effects("zipoisson", &slope_at), "estimate")[0];
+    let expected = (closed(0.701, true) - closed(0.699, true)) / 0.002;
+    assert!(near(slope, expected, 0.03 * expected.abs()), "{slope} {expected}");
+    // The share of zeros is the same on both sides of a ratio.
+    let ratio = effects("zipoisson", &["--data", "t.csv", "--compare", "ratio", "--values", "0,2"]);
+    assert!(near(column(&ratio, "estimate")[0], (2.0 * mean[1]).exp(), 1e-9));
+    let said = bench.provi(&["effects", "zipoisson.fit", "--data", "t.csv"]).exits(0).stdout;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("means of draws of the fitted Gaussian; no theorem bounds"), "{said}");
+}
+
+/// A probability for each level: they add up to 1, slopes and contrasts to 0; on the link scale the levels behind the first are linear. Two levels
+/// are labels.
+#[test]
+fn effects_of_levels_have_a_row_for_each() {
+    let bench = bench();
+    let args = ["fit", "t.csv", "multinomial(party) ~ x", "--seed", "1", "--json", "--out", "m.fit"];
+    let fit = json(&bench.provi(&args).exits(0).stdout);
+    let effects = |fit: &str, more: &[&str]| {
+        json(&bench.provi(&[&["effects", fit, "--json", "--draws", "20000"], more].concat()).exits(0).stdout)
+    };
+    let found = effects("m.fit", &["x", "--values", "-1,0.5"]);
+    let levels: Vec<&str> =
+        found["effects"].as_array().unwrap().iter().map(|e| e["outcome"].as_str().unwrap()).collect();
+    assert_eq!(levels, ["left", "left", "none", "none", "right", "right"]);
+    let p = column(&found, "estimate");
+    assert!((p[0] + p[2] + p[4] - 1.0).abs() < 1e-12 && (p[1] + p[3] + p[5] - 1.0).abs() < 1e-12, "{p:?}");
+    bench.write("new.csv", "x\n-1\n0.5\n");
+    let predicted = json(&bench.provi(&["predict", "m.fit", "new.csv", "--json"]).exits(0).stdout);
+    for (i, p) in p.iter().enumerate() {
+        let expected = number(&predicted["categories"][i % 2][i / 2]["probability"]);
+        assert!((p - expected).abs() < 0.02, "{p} {expected}");
+    }
+    assert!(found["effects"].as_array().unwrap().iter().all(|e| e["status"] == "estimate"));
+    for more in [&["--data", "t.csv"][..], &["--data", "t.csv", "--kind", "contrasts"]] {
+        let all = column(&effects("m.fit", more), "estimate");
+        assert!(all.len() == 3 && all.iter().sum::<f64>().abs() < 1e-12, "{all:?}");
+    }
+    // Linear: the coefficient of the level, with what is declared about it.
+    let link = effects("m.fit", &["--data", "t.csv", "--scale", "link"]);
+    assert_eq!(
+        (&link["effects"][0]["outcome"], &link["effects"][1]["outcome"]),
+        (&"none".into(), &"right".into())
+    );
+    let slopes = column(&link, "estimate");
+    assert!(
+        (slopes[0] - number(&fit["mean"][1])).abs() < 1e-12
+            && (slopes[1] - number(&fit["mean"][3])).abs() < 1e-12
+    );
+    assert_eq!(link["effects"][0]["status"], "declared");
+    let said = bench.provi(&["effects", "m.fit", "--data", "t.csv", "--scale", "link"]).exits(0).stdout;
+    assert!(said.contains("certified if the declared curvature is right"), "{said}");
+    let table = bench.provi(&["effects", "m.fit", "--points", "2"]).exits(0).stdout;
+    assert!(
+        table.lines().any(|line| line.split_whitespace().collect::<Vec<_>>()[..]
+            == ["x", "party", "probability", "2.5%", "97.5%"]),
+        "{table}"
+    );
+    let csv = bench.provi(&["effects", "m.fit", "--csv"]).exits(0).stdout;
+    assert!(
+        csv.lines().next().unwrap().ends_with(",interval,outcome")
+            && csv.lines().nth(1).unwrap().ends_with(",left")
+    );
+    for file in ["m.svg", "m.html"] {
+        bench.provi(&["effects", "m.fit", "--out", file]).exits(0);
+        let drawn = std::fs::read_to_string(bench.path(file)).unwrap();
+        assert!(drawn.contains("party = right"), "{file}");
+    }
+    // Two levels, and the same rows as labels.
+    let mut two = String::from("x,label,word\n");
+    for (i, line) in TABLE.lines().skip(1).enumerate() {
+        let x = line.split(',').nth(1).unwrap();
+        let one = [1, 0, 0, 1, 0, 1, 1, 0][i % 8];
+        two.push_str(&format!("{x},{one},{}\n", if one == 1 { "yes" } else { "no" }));
+    }
+    bench.write("two.csv", &two);
+    let prior = ["--prior-scale", "1", "--seed", "1", "--quiet"];
+    bench.provi(&[&["fit", "two.csv", "label ~ x", "--out", "labels.fit"], &prior[..]].concat()).exits(0);
+    bench
+        .provi(&[&["fit", "two.csv", "multinomial(word) ~ x", "--out", "words.fit"], &prior[..]].concat())
+        .exits(0);
+    let own = column(&effects("labels.fit", &["--data", "two.csv"]), "estimate");
+    let two = column(&effects("words.fit", &["--data", "two.csv"]), "estimate");
+    assert!((own[0] - two[1]).abs() < 0.02 && (own[0] + two[0]).abs() < 0.02, "{own:?} {two:?}");
+}
+
 /// What cannot be is refused with a sentence that names it.
 #[test]
 fn what_is_not_there_is_refused() {
@@ -156,7 +349,7 @@ fn what_is_not_there_is_refused() {
     let student =
         ["fit", "t.csv", "y ~ x", "--family", "student", "--seed", "1", "--out", "s.fit", "--quiet"];
     bench.provi(&student).exits(0);
-    let cases: [(&[&str], &str); 18] = [
+    let cases: [(&[&str], &str); 21] = [
         (&["fit", "t.csv", "half ~ x", "--family", "zipoisson"], "needs a whole number of at least 0"),
         (&["fit", "t.csv", "k ~ x", "--family", "betabinomial"], "needs the number of trials"),
         (&["fit", "t.csv", "n | trials(k) ~ x", "--family", "betabinomial"], "trials"),
@@ -180,9 +373,21 @@ fn what_is_not_there_is_refused() {
             &["fit", "t.csv", "y ~ x", "--family", "student", "--robust", "sandwich"],
             "a robust spread is not there",
         ),
-        (&["loo", "s.fit", "--data", "t.csv"], "not there for family student"),
+        (
+            &["loo", "s.fit", "--data", "t.csv", "--certify"],
+            "leaving out rows by refits is not there for family student",
+        ),
         (&["sample", "s.fit", "--exact", "--data", "t.csv"], "not there for family student"),
-        (&["effects", "s.fit", "x"], "not there for family student"),
+        (&["effects", "s.fit", "x", "--compare", "ratio"], "those of family student can be negative"),
+        (&["effects", "s.fit", "x", "--compare", "odds-ratio"], "which family student has not"),
+        (
+            &["effects", "s.fit", "x", "--data", "t.csv", "--exact"],
+            "what is asked for is not there for family student",
+        ),
+        (
+            &["fit", "t.csv", "multinomial(party) ~ x", "--prior", "none:x=normal(0,1)"],
+            "prior 'none:x' is about one level of the response, and all levels share the prior of a column; write 'x'",
+        ),
         (&["constants", "t.csv", "multinomial(party) ~ x"], "not there for family multinomial"),
     ];
     for (args, expected) in cases {

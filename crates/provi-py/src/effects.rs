@@ -58,6 +58,9 @@ pub(crate) fn effects<'py>(
             effects.iter().map(|effect| setting(pick(effect))).collect::<PyResult<Vec<_>>>()?,
         )?;
     }
+    if found.has_outcomes() {
+        words("outcome", &|effect| effect.outcome.clone())?;
+    }
     let numbers = |name: &str, pick: fn(&Effect) -> f64| {
         out.set_item(name, effects.iter().map(pick).collect::<Vec<_>>().into_pyarray(py))
     };

@@ -46,6 +46,10 @@ pub(crate) fn loo_of_table(
     let (asked, fitted) = (loo_asked(asked)?, answer.fitted.clone());
     let data = source.data(&fitted.file.model.formula)?;
     stoppable(py, move |stop| {
+        if fitted.file.likelihood().is_some() {
+            let model = stop.cover(|| fitted.regression(&data, false))?;
+            return stop.cover(|| fitted.loo_of_regression(&model, &asked, &mut |_, _| ()));
+        }
         let model = stop.cover(|| fitted.model(&data, false))?;
         stop.cover(|| fitted.loo(LooRows::of(&model)?, &asked, &mut |_, _| ()))
     })

@@ -315,4 +315,12 @@ def test_families_that_are_not_log_concave_and_levels_without_an_order():
     with pytest.raises(ValueError, match="takes no term such as"):
         provi.fit_formula("y ~ x + (1 | party)", data, family="student", progress=False)
     with pytest.raises(ValueError, match="not there for family student"):
-        known.loo(data)
+        known.loo(data, certify=True)
+    left_out = known.loo(data)
+    assert left_out.method == "psis" and "weighted towards the posterior" in repr(left_out) and len(left_out.rows) == 16
+    slope = known.effects("x", data=data)
+    assert abs(slope.rows[0]["estimate"] - known.mean[1]) < 1e-9 and "outcome" not in slope.rows[0]
+    found = levels.effects("x", values=[-1.0, 0.5])
+    assert [row["outcome"] for row in found.rows] == ["l", "l", "n", "n", "r", "r"]
+    assert abs(sum(row["estimate"] for row in found.rows) - 2) < 1e-9
+    assert "x: -1 → l" in str(found) and "party = r" in found.html

@@ -254,7 +254,7 @@ fn checks() -> Vec<Check> {
         (fitted, noise)
     });
     vec![
-        Check::Calibration { bins: calibration.collect(), left_out: false },
+        Check::Calibration { bins: calibration.collect(), left_out: false, likeliest: false },
         Check::Pit(pit()),
         Check::Predictive { axis: "visits per patient".to_owned(), bins: counts.collect(), rooted: true },
         Check::Residuals {

@@ -215,6 +215,8 @@ pub enum Check {
         bins: Vec<CalibrationBin>,
         /// Whether each row was predicted without itself.
         left_out: bool,
+        /// Whether it is of the level that is the likeliest in each row, of several.
+        likeliest: bool,
     },
     /// Where each response lies in its predictive distribution.
     Pit(PitFacts),

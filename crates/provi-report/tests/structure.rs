@@ -106,8 +106,11 @@ fn check() -> impl Strategy<Value = Check> {
     prop_oneof![
         (name(), prop::collection::vec(bin, 0..6), any::<bool>())
             .prop_map(|(axis, bins, rooted)| Check::Predictive { axis, bins, rooted }),
-        prop::collection::vec(calibration, 0..6)
-            .prop_map(|bins| Check::Calibration { bins, left_out: false }),
+        prop::collection::vec(calibration, 0..6).prop_map(|bins| Check::Calibration {
+            bins,
+            left_out: false,
+            likeliest: false
+        }),
         (name(), name(), prop::collection::vec((number(), number()), 0..9))
             .prop_map(|(kind, axis, points)| Check::Residuals { kind, axis, points }),
         (

@@ -1,6 +1,9 @@
 //! Regressions beyond one log-concave function of one predictor, against answers found without the library.
 
+use provi::estimate::log_ratios;
+use provi::exact_draws::ExactDraws;
 use provi::fit::Fit;
+use provi::loo::{LeftOut, Smoothed};
 use provi::mode::find_mode;
 use provi::regression::NewRows;
 use provi::target::{Glm, Likelihood, Prior, Regression, Target};
@@ -162,4 +165,198 @@ fn units_do_not_matter() {
             assert!((a - b).abs() < 0.1 * plain[1], "{plain:?} {other:?}");
         }
     }
+}
+
+/// Two levels are labels: from the same draws the same rows are left out alike. Draws of a Gaussian that is too wide, weighted towards the posterior,
+/// give what independent draws of the posterior give; without the weights they do not.
+#[test]
+fn two_levels_are_left_out_as_labels_are() {
+    let labels: Vec<f64> = SUCCESSES.iter().map(|k| f64::from(u8::from(*k > 6.0))).collect();
+    let numbers: Vec<f64> = labels.iter().map(|y| y + 1.0).collect();
+    let levels = model(Likelihood::Multinomial { levels: 2 }, &numbers, None);
+    let plain = Glm::logistic(design(), &labels, prior()).unwrap();
+    let q = Auto::default().run(&plain, Seed(1)).unwrap().fit.gaussian;
+    let exact = ExactDraws::new(&plain, &q, Seed(2)).unwrap().draw(20_000).unwrap();
+    let own = Smoothed::of_draws(&plain, &exact, None, &mut |_| ()).unwrap();
+    let same = Smoothed::of_weighted_draws(&levels, &exact, &vec![0.3; 20_000], &mut |_| ()).unwrap();
+    for (a, b) in own.rows.iter().zip(&same.rows) {
+        for (a, b) in [(a.elpd, b.elpd), (a.lpd, b.lpd), (a.below, b.below), (a.up_to, b.up_to)] {
+            assert!((a - b).abs() < 1e-9, "{a} {b}");
+        }
+    }
+    assert!((own.waic.p_waic - same.waic.p_waic).abs() < 1e-9);
+    let mut covariance = q.covariance();
+    covariance.entries_mut().iter_mut().for_each(|x| *x *= 1.7);
+    let wide = provi::Gaussian::from_covariance(q.mean(), covariance).unwrap();
+    let points = wide.sample(20_000, Seed(3));
+    let ratios = log_ratios(&levels, &wide, &points).unwrap();
+    let elpd = |ratios: &[f64]| {
+        let found = Smoothed::of_weighted_draws(&levels, &points, ratios, &mut |_| ()).unwrap();
+        found.rows.iter().map(|row| row.elpd).sum::<f64>()
+    };
+    let expected: f64 = own.rows.iter().map(|row| row.elpd).sum();
+    assert!((elpd(&ratios) - expected).abs() < 0.05, "{} {expected}", elpd(&ratios));
+    assert!((elpd(&vec![0.0; 20_000]) - expected).abs() > 0.2, "{}", elpd(&vec![0.0; 20_000]));
+}
+
+/// A row at a point, written out: its log likelihood, P(new < y) and P(new ≤ y).
+type RowAt<'a> = dyn Fn(usize, [f64; 2]) -> [f64; 3] + 'a;
+
+/// elpd, P(new < y) and P(new ≤ y) of each row without itself, by a sum over a grid:
+/// ```text
+/// elpd_i = log ∫ p(z) Π_n L_n^{w_n} dz − log ∫ p(z) Π_{n≠i} L_n^{w_n} dz
+/// ```
+fn left_out_on_a_grid(
+    weights: &[f64],
+    axes: [Vec<f64>; 2],
+    log_prior: &dyn Fn([f64; 2]) -> f64,
+    row: &RowAt<'_>,
+) -> Vec<[f64; 3]> {
+    // Far above and below, a sum of densities would leave the range of numbers: the largest is taken out first.
+    let points = || axes[0].iter().flat_map(|a| axes[1].iter().map(move |b| [*a, *b]));
+    let at = |z: [f64; 2]| -> (f64, Vec<[f64; 3]>) {
+        let rows: Vec<[f64; 3]> = (0..weights.len()).map(|n| row(n, z)).collect();
+        (log_prior(z) + rows.iter().zip(weights).map(|(row, w)| w * row[0]).sum::<f64>(), rows)
+    };
+    let all: Vec<(f64, Vec<[f64; 3]>)> = points().map(at).collect();
+    let top = all.iter().map(|(log, _)| *log).fold(f64::NEG_INFINITY, f64::max);
+    let of = |(i, weight): (usize, &f64)| {
+        let [mut whole, mut without, mut below, mut up_to] = [0.0; 4];
+        for (log, rows) in &all {
+            let share = (log - top - weight * rows[i][0]).exp();
+            whole += (log - top).exp();
+            without += share;
+            below += share * rows[i][1];
+            up_to += share * rows[i][2];
+        }
+        [(whole / without).ln(), below / without, up_to / without]
+    };
+    weights.iter().enumerate().map(of).collect()
+}
+
+fn axis(low: f64, high: f64) -> Vec<f64> {
+    (0..=200).map(|i| low + (high - low) * f64::from(i) / 200.0).collect()
+}
+
+/// What the library finds from draws of a fitted Gaussian that are weighted towards the posterior.
+fn left_out_by_draws(model: &Regression) -> Vec<LeftOut> {
+    let auto = Auto { start: Some(model.start()), ..Auto::default() };
+    let q = auto.run(model, Seed(4)).unwrap().fit.gaussian;
+    let points = q.sample(40_000, Seed(5));
+    let ratios = log_ratios(model, &q, &points).unwrap();
+    Smoothed::of_weighted_draws(model, &points, &ratios, &mut |_| ()).unwrap().rows
+}
+
+/// Every row within 0.03 of an integral over the posterior without it, in one or two dimensions. Twins fail: a constant that is wrong,
+/// and rows that are not left out.
+#[test]
+fn rows_left_out_are_those_of_integrals() {
+    const N: usize = 14;
+    const NUMBERS: [f64; N] = [0.3, -0.2, 1.1, 0.9, 14.0, 0.1, 0.6, -1.0, 2.0, 0.4, 0.8, -0.5, 0.2, 1.4];
+    const LEVELS: [f64; N] = [1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 2.0, 1.0, 1.0, 3.0, 2.0, 1.0, 2.0, 1.0];
+    let (counts, successes, trials) = (&COUNTS[..N], &SUCCESSES[..N], &trials()[..N]);
+    let ones = Design::dense(N, 1, &[1.0; N]).unwrap();
+    let built = |likelihood, response: &[f64], trials| {
+        Regression::new(likelihood, ones.clone(), response, trials, prior()).unwrap()
+    };
+    let normal = |b: f64| -0.5 * (b / 3.0).powi(2);
+    let logistic = |x: f64| -x - 2.0 * (-x).exp().ln_1p();
+    // Student's t with two degrees of freedom has a distribution function without integrals; a row counts for nothing and another one twice.
+    let mut weights = [1.0; N];
+    (weights[2], weights[5]) = (0.0, 2.0);
+    let student = |sd: f64| {
+        move |n: usize, [b, _]: [f64; 2]| {
+            let x = (NUMBERS[n] - b) / sd;
+            let up_to = 0.5 + x / (2.0 * (2.0 + x * x).sqrt());
+            [-1.5 * (1.0 + 0.5 * x * x).ln() - sd.ln() - 8f64.sqrt().ln(), up_to, up_to]
+        }
+    };
+    let likelihood = Likelihood::Student { sd: Some(0.8), degrees: Some(2.0), scale: 1.0 };
+    let model = built(likelihood, &NUMBERS, None).with_weights(&weights).unwrap();
+    let found = left_out_by_draws(&model);
+    assert!(found[2].pareto_k.is_none());
+    let expected =
+        |sd: f64| left_out_on_a_grid(&weights, [axis(-3.0, 4.0), vec![0.0]], &|z| normal(z[0]), &student(sd));
+    compare("student", &found, &expected(0.8), &expected(0.96));
+
+    // Both tails of a probability of the smallest mean: P(k) as a product of ratios.
+    let beta_binomial = |scale: f64| {
+        move |n: usize, [eta, x]: [f64; 2]| {
+            let total = (-x).exp() * scale;
+            let p = 1.0 / (1.0 + (-eta).exp());
+            let [a, b] = [p * total, (1.0 - p) * total];
+            let chance = |k: u32| {
+                let k = f64::from(k);
+                let mut log = 0.0;
+                for i in 0..trials[n] as u32 {
+                    let i = f64::from(i);
+                    log += if i < k {
+                        ((trials[n] - i) / (k - i)).ln() + (a + i).ln()
+                    } else {
+                        (b + i - k).ln()
+                    };
+                    log -= (a + b + i).ln();
+                }
+                log
+            };
+            let y = successes[n] as u32;
+            let below: f64 = (0..y).map(|k| chance(k).exp()).sum();
+            [chance(y), below, below + chance(y).exp()]
+        }
+    };
+    let found = left_out_by_draws(&built(Likelihood::BetaBinomial, successes, Some(trials)));
+    let expected = |scale: f64| {
+        let log_prior = |[b, x]: [f64; 2]| normal(b) + logistic(x);
+        left_out_on_a_grid(&[1.0; N], [axis(-4.0, 3.0), axis(-8.0, 4.0)], &log_prior, &beta_binomial(scale))
+    };
+    compare("betabinomial", &found, &expected(1.0), &expected(3.0));
+
+    let inflated = |scale: f64| {
+        move |n: usize, [eta, x]: [f64; 2]| {
+            let (zeros, mean) = (1.0 / (1.0 + (-x).exp()), scale * eta.exp());
+            let chance = |k: u32| {
+                let factorial: f64 = (1..=k).map(f64::from).product();
+                let count = (1.0 - zeros) * (-mean).exp() * mean.powi(k as i32) / factorial;
+                if k == 0 { zeros + count } else { count }
+            };
+            let y = counts[n] as u32;
+            let below: f64 = (0..y).map(chance).sum();
+            [chance(y).ln(), below, below + chance(y)]
+        }
+    };
+    let found = left_out_by_draws(&built(Likelihood::ZeroInflatedPoisson, counts, None));
+    let expected = |scale: f64| {
+        let log_prior = |[b, x]: [f64; 2]| normal(b) + logistic(x);
+        left_out_on_a_grid(&[1.0; N], [axis(-4.0, 3.0), axis(-8.0, 7.0)], &log_prior, &inflated(scale))
+    };
+    compare("zipoisson", &found, &expected(1.0), &expected(9.0));
+
+    let multinomial = |[b, c]: [f64; 2], n: usize, scale: f64| {
+        let odds = [1.0, scale * b.exp(), c.exp()];
+        let chance = |k: usize| odds[k] / odds.iter().sum::<f64>();
+        let y = LEVELS[n] as usize - 1;
+        let below: f64 = (0..y).map(chance).sum();
+        [chance(y).ln(), below, below + chance(y)]
+    };
+    let found = left_out_by_draws(&built(Likelihood::Multinomial { levels: 3 }, &LEVELS, None));
+    let expected = |scale: f64| {
+        let log_prior = |[b, c]: [f64; 2]| normal(b) + normal(c);
+        let axes = [axis(-6.0, 5.0), axis(-10.0, 5.0)];
+        left_out_on_a_grid(&[1.0; N], axes, &log_prior, &|n, z| multinomial(z, n, scale))
+    };
+    compare("multinomial", &found, &expected(1.0), &expected(20.0));
+}
+
+fn compare(name: &str, found: &[LeftOut], expected: &[[f64; 3]], twin: &[[f64; 3]]) {
+    let off = |of: &dyn Fn(&LeftOut) -> f64, with: &[[f64; 3]]| {
+        found.iter().zip(with).map(|(a, b)| (of(a) - b[0]).abs()).fold(0.0, f64::max)
+    };
+    let own = off(&|row| row.elpd, expected);
+    for (n, (row, [_, below, up_to])) in found.iter().zip(expected).enumerate() {
+        assert!((row.below - below).abs() < 0.01, "{name} {n}: {} {below}", row.below);
+        assert!((row.up_to - up_to).abs() < 0.01, "{name} {n}: {} {up_to}", row.up_to);
+    }
+    assert!(own < 0.03, "{name}: {own}");
+    assert!(off(&|row| row.elpd, twin) > 0.03, "{name}: a wrong constant");
+    assert!(off(&|row| row.lpd, expected) > 0.06, "{name}: rows that are not left out");
 }

@@ -9,7 +9,7 @@ pub enum BadRegression {
     /// A command or an option that needs another kind of likelihood.
     #[error(
         "{what} is not there for family {family}, whose likelihood is not one log-concave function of one linear predictor; fit, certify, summary, \
-         predict, sample and report are"
+         predict, effects, sample, loo and report are"
     )]
     NotThere {
         /// What was asked for.
@@ -54,6 +54,16 @@ pub enum BadRegression {
     NoLevels {
         /// The response, as the formula has it.
         response: String,
+    },
+    /// A prior of the coefficient of one level.
+    #[error(
+        "prior '{pattern}' is about one level of the response, and all levels share the prior of a column; write '{column}' for all of them"
+    )]
+    PriorOfLevel {
+        /// The pattern, as written.
+        pattern: String,
+        /// The column.
+        column: String,
     },
     /// Successes without trials.
     #[error(

@@ -1,7 +1,9 @@
 //! Models of families beyond one log-concave function of one linear predictor.
 
-use provi::Matrix;
+use provi::checks::Checks;
+use provi::sparse::NormalLaw;
 use provi::target::{Evaluator, Family, Glm, Likelihood, Prior, Regression};
+use provi::{Matrix, Seed};
 use provi_table::{Formula, INTERCEPT, ModelFrame, Recipe};
 
 use super::opened::Opened;
@@ -17,6 +19,8 @@ use crate::record::scale::{Origin, Scale};
 pub struct RegressionModel {
     regression: Regression,
     record: ModelRecord,
+    /// The line of the file that each row comes from.
+    lines: Vec<usize>,
 }
 
 impl RegressionModel {
@@ -70,6 +74,7 @@ impl RegressionModel {
         let trials = frame.trials.as_deref();
         let made = Regression::new(likelihood, design.clone(), &frame.response, trials, Prior::default());
         let mut regression = made.map_err(at_line)?.with_names(&frame.names, &frame.categories)?;
+        refuse_priors_of_levels(options, &frame)?;
         // The prior of the coefficients is that of the family without the further parameter.
         let (plain, alike) = plain(likelihood, &frame, design)?;
         let standard = match options.standardize {
@@ -102,7 +107,8 @@ impl RegressionModel {
         }
         let data_sha256 = data.sha256().map_err(|error| Error::table(error, text))?.to_owned();
         let record = record(&regression, &frame, options, name, (&data.name, data_sha256))?;
-        Ok(Self { regression, record })
+        let lines = (0..frame.rows).filter_map(|row| frame.line_of_row(row)).collect();
+        Ok(Self { regression, record, lines })
     }
 
     /// The target.
@@ -113,6 +119,25 @@ impl RegressionModel {
     /// The regression.
     pub fn regression(&self) -> &Regression {
         &self.regression
+    }
+
+    /// The line of the file that each row comes from.
+    pub fn lines(&self) -> &[usize] {
+        &self.lines
+    }
+
+    /// Why nothing can be proved about an answer; `None` if something can.
+    pub fn why_nothing_is_proved(&self) -> Option<String> {
+        not_log_concave(self.regression.likelihood())
+    }
+
+    /// Checks of the model against its rows at q; a pure function of the seed.
+    pub fn checks(&self, q: &impl NormalLaw, seed: Seed) -> provi::Result<Checks> {
+        let mut found = Checks::of_regression(&self.regression, q, seed)?;
+        for (statistic, level) in found.statistics.iter_mut().zip(&self.record.categories) {
+            statistic.name = format!("share of {level}");
+        }
+        Ok(found)
     }
 
     /// The record of the model.
@@ -169,6 +194,20 @@ fn refuse_frame(frame: &ModelFrame, name: FamilyName) -> Result<()> {
         (false, true) => Err(Error::StrayTrials { family }),
         _ => Ok(()),
     }
+}
+
+/// Refuses a prior of `level:column`.
+fn refuse_priors_of_levels(options: &ModelOptions, frame: &ModelFrame) -> Result<()> {
+    for pattern in options.prior.iter().filter_map(|spec| spec.pattern.as_ref()) {
+        let of_level = |level: &String| pattern.strip_prefix(level.as_str())?.strip_prefix(':');
+        if let (Some(column), false) =
+            (frame.categories.iter().find_map(of_level), frame.names.contains(pattern))
+        {
+            let (pattern, column) = (pattern.clone(), column.to_owned());
+            return Err(BadRegression::PriorOfLevel { pattern, column }.into());
+        }
+    }
+    Ok(())
 }
 
 fn likelihood(name: FamilyName, options: &ModelOptions, frame: &ModelFrame) -> Likelihood {
@@ -264,6 +303,12 @@ fn record(
         variables: frame.variables.clone(),
         ..ModelRecord::default()
     })
+}
+
+/// Why no certificate of such a likelihood proves anything.
+pub(crate) fn not_log_concave(likelihood: Likelihood) -> Option<String> {
+    let name = likelihood.name();
+    (!likelihood.is_log_concave()).then(|| format!("the likelihood of family {name} is not log-concave"))
 }
 
 /// What a reader must know of a likelihood that is not log-concave.

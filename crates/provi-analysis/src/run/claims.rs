@@ -22,6 +22,7 @@ use provi::{Audit, Gaussian, Pattern, Provenance, Seed};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::model::RegressionModel;
 use crate::number::bound;
 use crate::options::AuditOptions;
 use crate::record::fit_file::FitFile;
@@ -158,7 +159,11 @@ pub fn check(
     let mut best: Option<(usize, Rechecked)> = None;
     for attempt in 0..ATTEMPTS {
         let seed = Seed(first.0.wrapping_add(attempt));
-        let assessment = Assessment::measure(problem.target(), q, &pattern, seed, &run);
+        let mut assessment = Assessment::measure(problem.target(), q, &pattern, seed, &run);
+        if let Some(reason) = problem.regression_model().and_then(RegressionModel::why_nothing_is_proved) {
+            // The same as before, with the reason that concerns this family.
+            assessment.certificate = Certificate::nothing(&problem.target().target().names(), &reason);
+        }
         let claims =
             record.map_or(Vec::new(), |record| compare(record, problem, q, &assessment, audit, seed));
         let failed = claims.iter().filter(|claim| !claim.verdict.stands()).count();

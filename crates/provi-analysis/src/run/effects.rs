@@ -8,12 +8,13 @@
 //! at one row whose other variables are held, or averaged over the rows of a table. What is linear in z (everything on the link
 //! scale, everything of a gaussian model) is a functional vᵀz, with its proved error. A probability is within TV(q, p) of the
 //! posterior's, or within what a coupling says of a function of bounded slope, and a difference of two within the sum of both
-//! [cert-moments], [local-tv], [local-moments].
+//! [cert-moments], [local-tv], [local-moments]. Families beyond one log-concave function of one predictor are averaged over draws.
 
 mod answer;
 mod asked;
 mod average;
 mod layout;
+mod regression;
 mod variables;
 
 pub use asked::{Compare, EffectKind, EffectScale, EffectsAsked};
@@ -45,6 +46,9 @@ pub struct Effect {
     pub reference: Option<Setting>,
     /// The value of the variable or column that the effects are split by.
     pub by: Option<Setting>,
+    /// The level of the response that the number belongs to; absent for responses without such levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// Rows that it is averaged over; 1 on a grid.
     pub rows: usize,
     /// The mean under q; of a ratio, the median.
@@ -121,7 +125,8 @@ impl Fitted {
     ) -> Result<Effects> {
         self.needs_formula("it has no formula whose variables could have effects")?;
         let recipe = self.file.model.recipe.as_ref().ok_or(Error::NoRecipe)?;
-        asked.check(self.family()?)?;
+        let family = answer::family(self)?;
+        asked.check(family, self.file.likelihood().map_or(family.name(), |likelihood| likelihood.name()))?;
         let table_error = |error| Error::table(error, &self.file.model.formula);
         let missing = match self.file.model.options.missing {
             Some(MissingName::Drop) => Missing::Drop,
@@ -150,7 +155,7 @@ impl Fitted {
                 Error::Table { error, .. } => table_error(*error),
                 other => other,
             })? {
-                effects.extend(layout.effects(&answer, asked)?);
+                effects.extend(layout.effects(&answer, &self.file.model.categories, asked)?);
             }
         }
         let held = match &ground {

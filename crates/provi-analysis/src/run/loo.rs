@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use provi::estimate::weighted_draws;
 use provi::loo::{self, BELIEVED, Loo, Refits, Smoothed, Waic};
 use provi::scales::FreeScales;
 use provi::target::{Family, Glm};
@@ -12,7 +13,7 @@ use super::posterior::PosteriorDraws;
 use super::sampled::Law;
 use crate::capacity::refuse_beyond;
 use crate::error::{Error, Result};
-use crate::model::{Model, ModelTarget, Origin, Scale};
+use crate::model::{Model, ModelTarget, Origin, RegressionModel, Scale};
 use crate::number::grouped;
 use crate::record::scale::family_with;
 use crate::run::fitted::Fitted;
@@ -120,7 +121,7 @@ pub struct FittedLoo {
     pub method: &'static str,
     /// Why this way was taken.
     pub because: String,
-    /// What the draws are draws of: exact, gaussian or mixture; null for refits.
+    /// What the draws are draws of: exact, gaussian, weighted (a Gaussian's, weighted towards the posterior) or mixture; null for refits.
     pub draws_of: Option<&'static str>,
     /// How many there are.
     pub draws: usize,
@@ -173,6 +174,11 @@ impl FittedLoo {
                 "elpd: an estimate from {} independent draws of the posterior itself, by Pareto smoothed importance ratios",
                 grouped(self.draws as u64)
             )),
+            Some(WEIGHTED) => out.push(format!(
+                "elpd: an estimate from {} draws of the fitted Gaussian, weighted towards the posterior without the row by Pareto smoothed \
+                 importance ratios",
+                grouped(self.draws as u64)
+            )),
             Some(other) => out.push(format!(
                 "elpd: an estimate from {} draws of the fitted {}, by Pareto smoothed importance ratios; it is as far from the posterior's \
                  as those are",
@@ -219,6 +225,23 @@ impl Fitted {
         if let Some(checks) = out.file.checks.take() {
             let ends: Vec<[f64; 2]> = found.rows.iter().map(|row| [row.below, row.up_to]).collect();
             out.file.checks = Some(checks.with_left_out(glm, &ends, Seed(seed))?);
+        }
+        Ok(out)
+    }
+}
+
+impl Fitted {
+    /// The same for a family beyond one log-concave function of one predictor.
+    pub fn with_regression_left_out(
+        &self,
+        model: &RegressionModel,
+        found: &FittedLoo,
+        seed: u64,
+    ) -> Result<Self> {
+        let mut out = self.clone();
+        if let Some(checks) = out.file.checks.take() {
+            let ends: Vec<[f64; 2]> = found.rows.iter().map(|row| [row.below, row.up_to]).collect();
+            out.file.checks = Some(checks.with_regression_left_out(model.regression(), &ends, Seed(seed))?);
         }
         Ok(out)
     }
@@ -372,6 +395,60 @@ impl Fitted {
         })
     }
 }
+
+impl Fitted {
+    /// The same for a family beyond one log-concave function of one predictor: by importance ratios of draws of the fitted Gaussian, which are
+    /// weighted towards the posterior too.
+    pub fn loo_of_regression(
+        &self,
+        model: &RegressionModel,
+        asked: &LooAsked,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<FittedLoo> {
+        if asked.certify || asked.method == Some(LooMethod::Refit) {
+            self.needs_one_predictor("leaving out rows by refits")?;
+        }
+        if asked.draws < LEAST_DRAWS {
+            return Err(Error::LooDraws { draws: asked.draws, least: LEAST_DRAWS });
+        }
+        let (rows, count) = (model.regression(), model.regression().design().rows());
+        let what = || format!("{} draws of {} coefficients", asked.draws, self.gaussian.dim());
+        refuse_beyond(what, 8 * 3 * asked.draws as u128 * self.gaussian.dim() as u128)?;
+        let seed = Seed(asked.seed.unwrap_or(self.file.seed));
+        let q = self.dense("leaving out rows")?;
+        let (points, ratios) = weighted_draws(model.target(), &q, seed, asked.draws)?;
+        let mut told = |done: usize| progress(done, count);
+        let Smoothed { rows: found, waic, .. } =
+            Smoothed::of_weighted_draws(rows, &points, &ratios, &mut told)?;
+        if let Some(row) = found.iter().position(|row| !row.elpd.is_finite()) {
+            return Err(Error::LooNotFinite { row: row + 1, line: model.lines().get(row).copied() });
+        }
+        let loo = Loo { rows: found };
+        Ok(FittedLoo {
+            method: "psis",
+            because: format!("rows of family {} are not refitted", rows.likelihood().name()),
+            draws_of: Some(WEIGHTED),
+            draws: points.rows(),
+            elpd: loo.elpd(),
+            p_loo: loo.p_loo(),
+            elpd_lower: None,
+            elpd_upper: None,
+            confidence: None,
+            waic: Some(waic),
+            replaced: 0,
+            integrated: false,
+            notes: Vec::new(),
+            doubtful: loo.doubtful(),
+            unconverged: 0,
+            lines: model.lines().to_vec(),
+            pit: loo.pit(seed),
+            rows: loo.rows,
+        })
+    }
+}
+
+/// Draws of a Gaussian with weights towards the posterior.
+const WEIGHTED: &str = "weighted";
 
 /// Fewer draws have no tail to which a distribution could be fitted.
 const LEAST_DRAWS: usize = 100;

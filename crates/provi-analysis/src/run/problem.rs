@@ -41,6 +41,8 @@ pub struct Problem<'a> {
     target: Evaluator<'a>,
     /// The linear-predictor model, which can be checked against its data.
     glm: Option<&'a Glm>,
+    /// The model, if it is beyond one log-concave function of one linear predictor.
+    regression: Option<&'a RegressionModel>,
     /// What a device may have.
     device_rows: Option<&'a dyn device::Rows>,
     record: ModelRecord,
@@ -60,6 +62,7 @@ impl<'a> Problem<'a> {
         Self {
             target: model.target.evaluator(),
             glm: model.target.glm(),
+            regression: None,
             device_rows: model.target.device_rows(),
             record: recording::model(model),
             stopped_at: model.stopped_at.as_ref(),
@@ -83,6 +86,7 @@ impl<'a> Problem<'a> {
         Self {
             target: Evaluator::Parallel(glm),
             glm: Some(glm),
+            regression: None,
             device_rows: Some(glm),
             record: ModelRecord {
                 family: glm.family().name().to_owned(),
@@ -120,6 +124,7 @@ impl<'a> Problem<'a> {
         Self {
             target,
             glm: None,
+            regression: None,
             device_rows: None,
             record,
             stopped_at: None,
@@ -131,7 +136,7 @@ impl<'a> Problem<'a> {
 
     /// A regression beyond one log-concave function of one linear predictor.
     pub fn regression(model: &'a RegressionModel) -> Self {
-        Self::density(model.target(), model.record().clone())
+        Self { regression: Some(model), ..Self::density(model.target(), model.record().clone()) }
     }
 
     /// Any log density.
@@ -165,6 +170,11 @@ impl<'a> Problem<'a> {
     /// The linear-predictor model, if it is one and its rows are in memory.
     pub(crate) fn glm(&self) -> Option<&'a Glm> {
         self.glm
+    }
+
+    /// The model, if it is beyond one log-concave function of one linear predictor.
+    pub(crate) fn regression_model(&self) -> Option<&'a RegressionModel> {
+        self.regression
     }
 
     /// The model's record for fit.json.
@@ -402,8 +412,11 @@ impl<'a> Prepared<'a> {
         Ok(Fitted { file, gaussian: q, mixture: None })
     }
 
-    /// Checks the model against its data, if it is a linear-predictor model.
+    /// Checks the model against its data, if it has rows.
     pub fn check(&self, fitted: &mut Fitted) {
+        if let Some(model) = self.problem.regression {
+            fitted.file.checks = model.checks(&fitted.gaussian, self.seed()).ok();
+        }
         let Some(glm) = self.problem.glm else { return };
         fitted.file.checks = match &fitted.mixture {
             None => Checks::new(glm, &fitted.gaussian, self.seed()),

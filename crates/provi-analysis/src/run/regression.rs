@@ -65,9 +65,8 @@ impl Fitted {
     /// Writes down the further parameters on their own scale, from draws of the Gaussian with the seed of the fit.
     pub fn add_parameters(&mut self) -> Result<()> {
         let Some(likelihood) = self.file.likelihood() else { return Ok(()) };
-        if !likelihood.is_log_concave() {
+        if let Some(reason) = model::not_log_concave(likelihood) {
             // The same as before, with the reason that concerns this family.
-            let reason = format!("the likelihood of family {} is not log-concave", likelihood.name());
             self.file.certificate = Some(Certificate::nothing(&self.file.names, &reason));
         }
         let points = self.gaussian.sample(model::PARAMETER_DRAWS, Seed(self.file.seed));

@@ -1,5 +1,6 @@
 //! Models of the same data, compared by bounds of their log evidence.
 
+use provi::Provenance;
 use provi::certificate::Interval;
 use provi::evidence::{LogBayesFactor, Strength, Verdict};
 use serde::Serialize;
@@ -195,6 +196,12 @@ fn notes(entries: &[Entry<'_>]) -> Vec<String> {
     }
     if differs(&|file| kind_of_density(file).to_owned()).is_some() {
         notes.push(OTHER_DENSITY.to_owned());
+    }
+    for entry in entries {
+        if entry.evidence.provenance() == Some(Provenance::Declared) {
+            let name = entry.name;
+            notes.push(format!("{name}: its bounds hold if its constants are right, which are declared"));
+        }
     }
     notes
 }

@@ -1,5 +1,6 @@
 //! Effects in words and charts, the same for every shell.
 
+use provi::Provenance;
 use provi_report::{Block, Column, EffectChart, EffectPoint, EffectSeries, EffectsFacts, Page, Table};
 
 use crate::error::Result;
@@ -45,6 +46,11 @@ impl Effects {
             false => String::new(),
         };
         let mut out = Vec::new();
+        let provenance = fit.certificate().and_then(|certificate| certificate.tv.provenance());
+        let certified = match provenance {
+            Some(Provenance::Declared) => "certified if the declared curvature is right",
+            _ => "certified",
+        };
         let proved = self.effects.iter().filter(|effect| effect.error.is_some()).count();
         if proved > 0 {
             let which =
@@ -52,7 +58,7 @@ impl Effects {
             let which =
                 if bound_of_each == "its ±" { which.replace("bound", "±") } else { which.to_owned() };
             out.push(format!(
-                "certified: {which}, before rounding, is within {bound_of_each} of the posterior's own{}",
+                "{certified}: {which}, before rounding, is within {bound_of_each} of the posterior's own{}",
                 with(self.confidence.unwrap_or(1.0))
             ));
         }
@@ -63,8 +69,12 @@ impl Effects {
                 _ => "medians",
             };
             let exact = self.draws.is_some_and(|drawn| drawn.law == "exact");
+            let drawn = self.is_drawn_of(fit);
             out.push(match exact {
                 true => format!("{which} are {what} of draws of the posterior itself"),
+                false if drawn => format!(
+                    "{which} are {what} of draws of the fitted Gaussian; no theorem bounds what they are off by"
+                ),
                 false => format!("{which} are {what} under the fit; no theorem bounds what they are off by"),
             });
         }
@@ -82,7 +92,7 @@ impl Effects {
         if by_draws < self.effects.len() {
             out.push(match self.tv {
                 Some((tv, confidence)) => format!(
-                    "certified: the posterior's own probability of {} differs from {} by at most {}{}",
+                    "{certified}: the posterior's own probability of {} differs from {} by at most {}{}",
                     if by_draws == 0 { "each interval" } else { "the other intervals" },
                     plain(self.level),
                     bound(tv, 2),
@@ -93,6 +103,17 @@ impl Effects {
         }
         out.extend(condition(&fit.file.model).map(|condition| format!("all of it: {condition}")));
         out
+    }
+
+    /// Whether the estimates themselves come from draws of q, as those of some families do.
+    fn is_drawn_of(&self, fit: &Fitted) -> bool {
+        let unproved = || self.effects.iter().filter(|effect| effect.error.is_none());
+        fit.file.likelihood().is_some() && unproved().all(|effect| effect.interval == "draws")
+    }
+
+    /// Whether the numbers belong to levels of the response.
+    pub fn has_outcomes(&self) -> bool {
+        self.effects.iter().any(|effect| effect.outcome.is_some())
     }
 
     /// The value that means no effect.
@@ -149,10 +170,9 @@ impl Effects {
                 });
             }
             let Some(chart) = charts.last_mut() else { continue };
-            let by = match (&self.by, &effect.by) {
-                (Some(column), Some(by)) => format!("{column} = {by}"),
-                _ => String::new(),
-            };
+            let level = effect.outcome.as_ref().map(|level| format!("{} = {level}", self.response));
+            let by = self.by.as_ref().zip(effect.by.as_ref()).map(|(column, by)| format!("{column} = {by}"));
+            let by = level.into_iter().chain(by).collect::<Vec<_>>().join(", ");
             let point = effect.point();
             match chart.series.iter_mut().find(|series| series.name == by) {
                 Some(series) => series.points.push(point),
@@ -171,6 +191,7 @@ impl Effects {
         let ends = [0.5 * (1.0 - self.level), 0.5 * (1.0 + self.level)].map(end);
         let mut columns = vec![Column::words("variable"), Column::words("effect")];
         columns.extend(self.by.as_deref().map(Column::words));
+        columns.extend(self.has_outcomes().then(|| Column::words(&self.response)));
         columns.extend(["estimate", "± certified", &ends[0], &ends[1]].map(Column::numbers));
         let row = |effect: &Effect| {
             let show = |x: f64| effect.number(x);
@@ -178,6 +199,7 @@ impl Effects {
             row.extend(
                 self.by.as_ref().map(|_| effect.by.as_ref().map_or(String::new(), Setting::to_string)),
             );
+            row.extend(self.has_outcomes().then(|| effect.outcome.clone().unwrap_or_default()));
             row.push(show(effect.estimate));
             row.push(effect.error.map_or("–".to_owned(), |error| bound(error, 2)));
             row.extend([show(effect.low), show(effect.high)]);
@@ -243,12 +265,9 @@ pub(super) fn of_report(fit: &Fitted, level: f64) -> Result<EffectsFacts> {
     match fit.effects(&asked, None, None) {
         Ok(found) => Ok(found.facts(fit)),
         // What has no effects has no picture of them.
-        Err(
-            crate::Error::Effect(_)
-            | crate::Error::NotOfFormula { .. }
-            | crate::Error::NoRecipe
-            | crate::Error::Regression(_),
-        ) => Ok(EffectsFacts::default()),
+        Err(crate::Error::Effect(_) | crate::Error::NotOfFormula { .. } | crate::Error::NoRecipe) => {
+            Ok(EffectsFacts::default())
+        }
         // A mean may lie where a transformation is not defined; the rest of the page is still good.
         Err(crate::Error::Table { .. }) => Ok(EffectsFacts::default()),
         Err(other) => Err(other),

@@ -444,7 +444,9 @@ fn checks(file: &FitFile) -> Vec<Check> {
             rows: b.rows as u64,
         };
         let left_out = found.pit.left_out && file.model.family != "binomial";
-        out.push(Check::Calibration { bins: found.calibration.iter().map(bin).collect(), left_out });
+        let likeliest = file.model.family == "multinomial" && file.model.categories.len() > 2;
+        let bins = found.calibration.iter().map(bin).collect();
+        out.push(Check::Calibration { bins, left_out, likeliest });
     }
     if !found.histogram.is_empty() {
         let bin = |b: &provi::checks::Bin| PredictiveBin {
@@ -454,9 +456,12 @@ fn checks(file: &FitFile) -> Vec<Check> {
             replicated: b.replicated,
         };
         out.push(Check::Predictive {
-            axis: response,
+            axis: match file.model.family.as_str() {
+                "multinomial" => format!("{response}, number of the level"),
+                _ => response,
+            },
             bins: found.histogram.iter().map(bin).collect(),
-            rooted: !matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential" | "weibull"),
+            rooted: !has_density(file),
         });
     }
     if !found.pit.band.is_empty() {
@@ -486,10 +491,15 @@ fn checks(file: &FitFile) -> Vec<Check> {
     out
 }
 
+/// Whether the responses are numbers with a density.
+fn has_density(file: &FitFile) -> bool {
+    matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential" | "weibull" | "student")
+}
+
 fn pit(found: &provi::checks::Checks, file: &FitFile) -> PitFacts {
     let pit = &found.pit;
     // Discrete responses have randomised values: their quantiles are noise.
-    let continuous = matches!(file.model.family.as_str(), "gaussian" | "gamma" | "exponential" | "weibull");
+    let continuous = has_density(file);
     let quantiles = pit.normal_quantiles();
     let bin = |b: &provi::checks::Bin| PredictiveBin {
         low: b.low,

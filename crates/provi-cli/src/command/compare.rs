@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use provi::Provenance;
 use provi::evidence::Verdict;
 use provi_analysis::number::{above, decimals, outward_pair};
 use provi_analysis::record::fit_file::to_json;
+use provi_analysis::show::compare::Compared;
 use provi_analysis::{Comparison, Error, Fitted};
 
 use super::Outcome;
@@ -127,10 +129,12 @@ fn describe(found: &Comparison) -> String {
         text.push_str(&wrapped("note  ", 6, note));
     }
     let failure = 1.0 - found.confidence;
+    let declared = |model: &Compared| model.evidence.provenance() == Some(Provenance::Declared);
+    let given = if found.models.iter().any(declared) { "if those constants are right, " } else { "" };
     let holds = if failure > 0.0 {
-        format!("all bounds hold together with probability at least 1 − {failure:.1e} (union bound)")
+        format!("{given}all bounds hold together with probability at least 1 − {failure:.1e} (union bound)")
     } else {
-        "all bounds are certain".to_owned()
+        format!("{given}all bounds are certain")
     };
     text + &wrapped("", 0, &holds)
 }

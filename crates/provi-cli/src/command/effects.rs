@@ -242,7 +242,11 @@ fn csv(to: &mut dyn Write, found: &Effects) -> std::result::Result<(), Stop> {
     let mut writer = csv::Writer::from_writer(to);
     let place = |error: csv::Error| std::io::Error::other(error.to_string());
     let heading = ["variable", "kind", "value", "reference", "by", "rows", "estimate", "low", "high"];
-    writer.write_record(heading.iter().chain(&["error", "status", "interval"])).map_err(place)?;
+    let outcomes = found.has_outcomes();
+    let outcome: &[&str] = if outcomes { &["outcome"] } else { &[] };
+    writer
+        .write_record(heading.iter().chain(&["error", "status", "interval"]).chain(outcome))
+        .map_err(place)?;
     let setting = |at: &Option<Setting>| match at {
         Some(Setting::Number(x)) => x.to_string(),
         Some(other) => other.to_string(),
@@ -263,7 +267,8 @@ fn csv(to: &mut dyn Write, found: &Effects) -> std::result::Result<(), Stop> {
             effect.status.to_owned(),
             effect.interval.to_owned(),
         ];
-        writer.write_record(row).map_err(place)?;
+        let outcome = outcomes.then(|| effect.outcome.clone().unwrap_or_default());
+        writer.write_record(row.into_iter().chain(outcome)).map_err(place)?;
     }
     Ok(writer.flush()?)
 }
@@ -315,6 +320,8 @@ fn table(found: &Effects, shown: &[Effect], named: bool) -> String {
         false => vec![(variable, if numbers { Side::Right } else { Side::Left })],
     };
     heading.extend(found.by.as_deref().map(|by| (by, Side::Left)));
+    let outcomes = found.has_outcomes();
+    heading.extend(outcomes.then_some((found.response.as_str(), Side::Left)));
     heading.push((estimate, Side::Right));
     heading.extend(certified.then_some(("±", Side::Right)));
     heading.extend([(ends[0].as_str(), Side::Right), (ends[1].as_str(), Side::Right)]);
@@ -334,6 +341,7 @@ fn table(found: &Effects, shown: &[Effect], named: bool) -> String {
         row.extend(
             found.by.as_ref().map(|_| effect.by.as_ref().map_or(String::new(), |by| short(&by.to_string()))),
         );
+        row.extend(outcomes.then(|| effect.outcome.as_deref().map_or(String::new(), short)));
         row.push(show(effect.estimate));
         if certified {
             row.push(effect.error.map_or("–".to_owned(), |error| bound(error, 2)));

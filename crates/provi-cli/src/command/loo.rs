@@ -138,7 +138,6 @@ fn execute_within(args: &LooArgs) -> Result<Outcome> {
             Some(data) => data,
             None => data.insert(Data::read(&args.data).map_err(refuse)?),
         };
-        let model = fit.model(data, false)?;
         let mut said = Instant::now();
         let mut told = |done: usize, of: usize| {
             if said.elapsed() >= SAY_EVERY {
@@ -146,13 +145,22 @@ fn execute_within(args: &LooArgs) -> Result<Outcome> {
                 eprintln!("{} of {} rows", grouped(done as u64), grouped(of as u64));
             }
         };
+        if fit.file.likelihood().is_some() {
+            let model = fit.regression(data, false)?;
+            interrupt::begin();
+            let found = fit.loo_of_regression(&model, &asked, &mut told)?;
+            if let Some(to) = &args.report {
+                write_page(to, &fit.with_regression_left_out(&model, &found, args.seed)?)?;
+            }
+            entries.push(Entry { path, fit, found });
+            continue;
+        }
+        let model = fit.model(data, false)?;
         interrupt::begin();
         let rows = LooRows::of(&model)?;
         let found = fit.loo(rows, &asked, &mut told)?;
         if let Some(to) = &args.report {
-            let page = fit.with_left_out(rows.glm, &found, args.seed)?.page(LEVEL, "")?;
-            refuse_fit(to)?;
-            write_file(to, page.html().as_bytes())?;
+            write_page(to, &fit.with_left_out(rows.glm, &found, args.seed)?)?;
         }
         entries.push(Entry { path, fit, found });
     }
@@ -175,6 +183,13 @@ fn execute_within(args: &LooArgs) -> Result<Outcome> {
         text.push_str(&format!("page written to {}\n", path.display()));
     }
     Ok(Outcome::said(text))
+}
+
+/// The report of a fit.
+fn write_page(to: &Path, fit: &Fitted) -> Result<()> {
+    let page = fit.page(LEVEL, "")?;
+    refuse_fit(to)?;
+    Ok(write_file(to, page.html().as_bytes())?)
 }
 
 /// Between two lines that say how many rows are done.

@@ -14,6 +14,7 @@ class Effects(Table):
     """Effects with their intervals; a :class:`Table` whose rows have more to say than numbers.
 
     ``rows`` lists everything about each effect: variable, value, reference, by, estimate, low, high, error, status and interval.
+    If the response has levels without an order, ``outcome`` is the level that a row's number belongs to.
     ``error`` is a proved bound of the difference between the estimate and the posterior's own value, NaN where none is proved.
     ``html`` is a page with the picture.
     """
@@ -40,7 +41,8 @@ class Effects(Table):
 
 def _name(row: dict[str, Any]) -> str:
     by = "" if row["by"] is None else f" | {row['by']}"
-    return f"{row['variable']}: {row['effect']}{by}"
+    outcome = f" → {row['outcome']}" if row.get("outcome") is not None else ""
+    return f"{row['variable']}: {row['effect']}{by}{outcome}"
 
 
 def effects(

@@ -21,7 +21,7 @@ pub(crate) fn views(check: &Check) -> Vec<(&'static str, Chart)> {
             vec![("hanging", hanging(axis, bins)), ("standing", predictive(axis, bins, true))]
         }
         Check::Predictive { axis, bins, rooted: false } => vec![("histogram", predictive(axis, bins, false))],
-        Check::Calibration { bins, .. } => vec![("calibration", calibration(bins))],
+        Check::Calibration { bins, likeliest, .. } => vec![("calibration", calibration(bins, *likeliest))],
         Check::Residuals { kind, axis, points } => vec![("residuals", residuals(kind, axis, points))],
         Check::Pit(facts) => pit(facts),
         Check::Statistics { .. } => Vec::new(),
@@ -213,7 +213,7 @@ fn predictive(axis: &str, bins: &[PredictiveBin], rooted: bool) -> Chart {
         .points("replicated, median and 95 %", replicated.collect())
 }
 
-fn calibration(bins: &[CalibrationBin]) -> Chart {
+fn calibration(bins: &[CalibrationBin], likeliest: bool) -> Chart {
     let points = bins.iter().map(|b| {
         let title = format!(
             "predicted {}, observed {} ({} to {}) in {} rows",
@@ -227,7 +227,10 @@ fn calibration(bins: &[CalibrationBin]) -> Chart {
     });
     let axis = |label| Axis::linear(label).range(-0.03, 1.03);
     Chart::new(
-        "calibration: observed frequency against predicted probability",
+        match likeliest {
+            true => "calibration: how often the likeliest level came true, against its predicted probability",
+            false => "calibration: observed frequency against predicted probability",
+        },
         axis("predicted probability"),
         axis("observed frequency"),
     )

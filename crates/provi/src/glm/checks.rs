@@ -8,6 +8,7 @@
 
 mod kaplan_meier;
 mod pit;
+mod regression;
 
 pub use pit::{BandPoint, NormalQuantiles, Pit};
 
@@ -349,20 +350,31 @@ fn statistics(
     family: Family,
     (whole, binary): (bool, bool),
 ) -> Vec<Statistic> {
+    let (lowest, name) =
+        if family.gaps().is_some() { (1.0, "share of the lowest level") } else { (0.0, "share of zeros") };
+    summaries(seen, replicates, whole.then_some((lowest, name)), binary)
+}
+
+/// The same; `lowest` is a value whose share is counted, and its name.
+fn summaries(
+    seen: &[f64],
+    replicates: &[&[f64]],
+    lowest: Option<(f64, &'static str)>,
+    binary: bool,
+) -> Vec<Statistic> {
     let mean = |y: &[f64]| y.iter().sum::<f64>() / y.len() as f64;
     let sd = |y: &[f64]| {
         let center = mean(y);
         (y.iter().map(|x| (x - center).powi(2)).sum::<f64>() / y.len() as f64).sqrt()
     };
     let largest = |y: &[f64]| y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (lowest, name) =
-        if family.gaps().is_some() { (1.0, "share of the lowest level") } else { (0.0, "share of zeros") };
-    let share = |y: &[f64]| y.iter().filter(|x| (*x - lowest).abs() < 0.5).count() as f64 / y.len() as f64;
+    let at = lowest.map_or(0.0, |(at, _)| at);
+    let share = |y: &[f64]| y.iter().filter(|x| (*x - at).abs() < 0.5).count() as f64 / y.len() as f64;
     let mut all: Vec<(&str, Summary<'_>)> = vec![("mean", &mean)];
     if !binary {
         all.extend([("standard deviation", &sd as Summary<'_>), ("largest", &largest)]);
     }
-    if whole && !binary {
+    if let (Some((_, name)), false) = (lowest, binary) {
         all.push((name, &share));
     }
     all.into_iter().map(|(name, f)| statistic(name, seen, replicates, f)).collect()

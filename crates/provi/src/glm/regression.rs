@@ -7,6 +7,7 @@ mod beta_binomial;
 mod likelihood;
 mod multinomial;
 mod predict;
+mod score;
 mod student;
 #[cfg(test)]
 mod tests;
@@ -173,28 +174,22 @@ impl Regression {
         coefficients.chain(self.likelihood.start()).collect()
     }
 
-    /// The log likelihood of each row at each point, a row for each point, without weights.
-    pub fn row_log_likelihoods(&self, points: &Matrix) -> Result<Matrix> {
-        let d = self.dim();
-        if points.columns() != d {
-            return Err(Error::Shape { what: "points", found: points.columns(), expected: d });
-        }
-        let (rows, predictors) = (self.design.rows(), self.likelihood.predictors());
-        let mut out = Vec::with_capacity(points.rows() * rows);
-        let mut etas = vec![0.0; predictors];
-        let mut slopes = vec![0.0; self.likelihood.parameters().len()];
-        for k in 0..points.rows() {
-            let (coefficients, further) = points.row(k).split_at(self.coefficients());
-            let at = self.likelihood.at(further);
-            for n in 0..rows {
-                for (eta, z) in etas.iter_mut().zip(coefficients.chunks_exact(self.design.columns())) {
-                    *eta = self.design.row_product(n, z) + self.offset(n);
-                }
-                let value = at.row(self.response[n], self.trial(n), &mut etas, &mut slopes);
-                out.push(value + self.constants[n]);
-            }
-        }
-        Matrix::new(points.rows(), rows, out)
+    /// The responses: numbers, counts, successes, or the numbers 1, 2, … of levels.
+    pub fn response(&self) -> &[f64] {
+        &self.response
+    }
+
+    pub(crate) fn given_offsets(&self) -> Option<&[f64]> {
+        self.offsets.as_deref()
+    }
+
+    pub(crate) fn given_trials(&self) -> Option<&[f64]> {
+        (!self.trials.is_empty()).then_some(&self.trials[..])
+    }
+
+    /// Whether a row has no weight.
+    pub(crate) fn is_void(&self, n: usize) -> bool {
+        self.weight(n) <= 0.0
     }
 
     fn offset(&self, n: usize) -> f64 {

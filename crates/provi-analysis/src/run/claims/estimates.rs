@@ -85,8 +85,12 @@ impl Comparison<'_> {
     /// The checks of the model against its data: observed numbers must be equal, replicated ones have the same
     /// quantiles.
     pub(super) fn checks(&self) -> Option<Claim> {
-        let (stored, glm) = (self.record.checks.as_ref()?, self.problem.glm()?);
-        let now = Checks::new(glm, self.q, Seed(self.record.seed)).ok();
+        let (stored, seed) = (self.record.checks.as_ref()?, Seed(self.record.seed));
+        let now = match self.problem.regression_model() {
+            Some(model) => model.checks(self.q, seed),
+            None => Checks::new(self.problem.glm()?, self.q, seed),
+        };
+        let now = now.ok();
         let same = |a: &Checks| {
             stored.statistics.len() == a.statistics.len()
                 && stored.statistics.iter().zip(&a.statistics).all(|(old, new)| {

@@ -3,12 +3,12 @@
 use std::cell::OnceCell;
 
 use provi::certificate::Statement;
-use provi::target::Family;
+use provi::target::{Family, Likelihood};
 use provi::{Certificate, Matrix, Provenance};
 use provi_table::{DesignRows, NewRows};
 
 use super::asked::{EffectScale, is_probability};
-use super::{Drawn, EffectsAsked};
+use super::{Drawn, EffectsAsked, regression};
 use crate::error::Result;
 use crate::run::contrast::Contrast;
 use crate::run::fitted::Fitted;
@@ -69,6 +69,8 @@ pub(super) struct Linear {
 pub(super) struct Answer<'f> {
     fit: &'f Fitted,
     pub(super) family: Family,
+    /// The likelihood of a family beyond one log-concave function of one predictor; `family` is then the one whose link it has.
+    pub(super) likelihood: Option<Likelihood>,
     certificate: Certificate,
     level: f64,
     count: usize,
@@ -83,7 +85,8 @@ impl<'f> Answer<'f> {
         let nothing = || Certificate::nothing(fit.names(), "the fit has no certificate");
         Ok(Self {
             fit,
-            family: fit.family()?,
+            family: family(fit)?,
+            likelihood: fit.file.likelihood(),
             certificate: fit.certificate().cloned().unwrap_or_else(nothing),
             level: asked.level,
             count: asked.draws,
@@ -93,8 +96,15 @@ impl<'f> Answer<'f> {
         })
     }
 
+    /// The same for weights of some coordinates, from `first` on.
+    pub(super) fn linear_from(&self, first: usize, v: &[f64], offset: f64) -> Result<Linear> {
+        let mut all = vec![0.0; self.fit.gaussian.dim().max(first + v.len())];
+        all[first..first + v.len()].copy_from_slice(v);
+        self.linear(&all, offset)
+    }
+
     /// vᵀz + offset under q.
-    pub(super) fn linear(&self, v: &[f64], offset: f64) -> Result<Linear> {
+    fn linear(&self, v: &[f64], offset: f64) -> Result<Linear> {
         if v.iter().all(|x| x.abs() <= 0.0) {
             // It is known.
             return Ok(Linear { mean: offset, interval: [offset; 2], error: Some(Proof::nothing()) });
@@ -128,6 +138,16 @@ impl<'f> Answer<'f> {
     pub(super) fn means(&self, rows: NewRows) -> Result<Vec<[f64; 3]>> {
         let found = self.fit.of_rows(rows)?.predict(self.level)?;
         Ok(found.iter().map(|at| [at.mean, at.low, at.high]).collect())
+    }
+
+    /// The same of such a likelihood with one outcome.
+    pub(super) fn means_of(&self, likelihood: Likelihood, rows: &NewRows) -> Result<Vec<[f64; 3]>> {
+        let design = crate::model::design(&rows.design)?;
+        let new =
+            provi::regression::NewRows { design: &design, offsets: rows.offsets.as_deref(), trials: None };
+        let q = self.fit.dense("an effect")?;
+        let found = new.predict(likelihood, &q, self.level, self.seed)?;
+        Ok(found.iter().filter_map(|row| row.first()).map(|at| [at.mean, at.low, at.high]).collect())
     }
 
     /// The bound of the error of the probability at each row: the total variation between q and the posterior or, where it is less, what
@@ -209,6 +229,15 @@ impl<'f> Answer<'f> {
 
     /// The unit of an effect, in a word.
     pub(super) fn unit(&self, scale: EffectScale) -> &'static str {
+        if let (Some(likelihood), EffectScale::Response) = (self.likelihood, scale) {
+            return match likelihood {
+                // There is no mean.
+                Likelihood::Student { degrees: Some(nu), .. } if nu <= 1.0 => "centre",
+                Likelihood::BetaBinomial | Likelihood::Multinomial { .. } => "probability",
+                Likelihood::ZeroInflatedPoisson => "mean count",
+                _ => "mean",
+            };
+        }
         match (scale, self.family) {
             (EffectScale::Link, _) => "linear predictor",
             (_, family) if is_probability(family) => "probability",
@@ -219,6 +248,11 @@ impl<'f> Answer<'f> {
             _ => "mean response",
         }
     }
+}
+
+/// The family of a fit, or the one whose link it has.
+pub(super) fn family(fit: &Fitted) -> Result<Family> {
+    fit.file.likelihood().map_or_else(|| fit.family(), |likelihood| Ok(regression::alike(likelihood)))
 }
 
 /// A row of a design with its zeros.

@@ -162,8 +162,8 @@ impl FromStr for Compare {
 }
 
 impl EffectsAsked {
-    /// Refuses what has no answer for this family.
-    pub(super) fn check(&self, family: Family) -> Result<()> {
+    /// Refuses what has no answer for this family, by its name.
+    pub(super) fn check(&self, family: Family, name: &'static str) -> Result<()> {
         let compare = self.compare.name();
         let refuse = |error: BadEffect| Err(Error::from(error));
         Probability::new("probability of an interval", self.level)?;
@@ -185,10 +185,10 @@ impl EffectsAsked {
             }
             _ if self.scale == EffectScale::Link => refuse(BadEffect::RatioOfLink { compare }),
             _ if self.compare == Compare::OddsRatio && !is_probability(family) => {
-                refuse(BadEffect::OddsOfNoProbability { family: family.name() })
+                refuse(BadEffect::OddsOfNoProbability { family: name })
             }
             _ if matches!(family, Family::Gaussian { .. }) => {
-                refuse(BadEffect::RatioOfNumbers { family: family.name() })
+                refuse(BadEffect::RatioOfNumbers { family: name })
             }
             _ => Ok(()),
         }

@@ -40,7 +40,7 @@ pub(super) fn measure(
         return by_draws(answer, arms, cells, asked, linear, None);
     }
     if linear {
-        return cells.iter().map(|cell| functional(answer, arms, cell)).collect();
+        return cells.iter().map(|cell| functional(answer, arms, cell, 0)).collect();
     }
     if let Some(found) = exponential(answer, arms, cells, asked)? {
         return Ok(found);
@@ -64,14 +64,14 @@ pub(super) fn measure(
     }
 }
 
-/// vᵀz with the average v of the cell's rows.
-fn functional(answer: &Answer<'_>, arms: &Arms, cell: &Cell) -> Result<Found> {
+/// vᵀz with the average v of the cell's rows, whose columns belong to the coordinates from `first` on.
+pub(super) fn functional(answer: &Answer<'_>, arms: &Arms, cell: &Cell, first: usize) -> Result<Found> {
     let (v, offset) = match arms {
         Arms::One(rows) => average_row(&rows.design, rows.offsets.as_deref(), &cell.rows),
         Arms::Slope(_, slopes) => average_row(&slopes.design, slopes.offsets.as_deref(), &cell.rows),
         Arms::Two(sides) => difference(sides, &cell.rows),
     };
-    let found = answer.linear(&v, offset)?;
+    let found = answer.linear_from(first, &v, offset)?;
     let [low, high] = found.interval;
     Ok(Found { estimate: found.mean, low, high, error: found.error, drawn: false })
 }
@@ -103,7 +103,7 @@ fn average_row(design: &DesignRows, offsets: Option<&[f64]>, rows: &[usize]) -> 
 
 /// Ratios that are exponentials of a functional: of rates with a log link, and of odds with a logit link at one row. If all rows of a
 /// cell have the same difference δ, then Σe^{s+δ}/Σe^s = e^δ. A monotone function keeps quantiles, and the median is e to the mean.
-fn exponential(
+pub(super) fn exponential(
     answer: &Answer<'_>,
     arms: &Arms,
     cells: &[Cell],
@@ -128,7 +128,7 @@ fn exponential(
     }
     let of = |cell: &Cell| {
         let (v, offset) = difference(sides, &cell.rows[..1]);
-        let found = answer.linear(&v, offset)?;
+        let found = answer.linear_from(0, &v, offset)?;
         let [low, high] = found.interval.map(f64::exp);
         Ok(Found { estimate: found.mean.exp(), low, high, error: None, drawn: false })
     };
@@ -245,19 +245,23 @@ fn by_draws(
             values.push(compared(asked.compare, mean(&first), second.as_deref().map(mean)));
         }
     }
-    let tail = 0.5 * (1.0 - asked.level);
-    let of = |(i, mut all): (usize, Vec<f64>)| {
-        let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
-        all.sort_unstable_by(f64::total_cmp);
-        let [low, median, high] = [tail, 0.5, 1.0 - tail].map(|level| quantile(&all, level));
-        let (estimate, error) = match &means {
-            Some(known) => known[i],
-            None if asked.compare == Compare::Difference => (mean, None),
-            None => (median, None),
-        };
-        Found { estimate, low, high, error, drawn: true }
+    let of = |(i, all): (usize, Vec<f64>)| {
+        let found = summary(all, asked, asked.compare == Compare::Difference);
+        match &means {
+            Some(known) => Found { estimate: known[i].0, error: known[i].1, ..found },
+            None => found,
+        }
     };
     Ok(values.into_iter().enumerate().map(of).collect())
+}
+
+/// The mean or the median of draws, with their interval.
+pub(super) fn summary(mut all: Vec<f64>, asked: &EffectsAsked, mean: bool) -> Found {
+    let tail = 0.5 * (1.0 - asked.level);
+    let average = all.iter().sum::<f64>() / all.len().max(1) as f64;
+    all.sort_unstable_by(f64::total_cmp);
+    let [low, median, high] = [tail, 0.5, 1.0 - tail].map(|level| quantile(&all, level));
+    Found { estimate: if mean { average } else { median }, low, high, error: None, drawn: true }
 }
 
 /// g′(s), by the same difference for every family.
@@ -266,7 +270,7 @@ fn slope_of(g: &impl Fn(f64) -> f64, s: f64) -> f64 {
 }
 
 /// One response, or one compared with another.
-fn compared(compare: Compare, value: f64, reference: Option<f64>) -> f64 {
+pub(super) fn compared(compare: Compare, value: f64, reference: Option<f64>) -> f64 {
     let Some(reference) = reference else { return value };
     match compare {
         Compare::Difference => value - reference,

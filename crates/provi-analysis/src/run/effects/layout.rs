@@ -5,7 +5,7 @@ use provi_table::{Missing, NewLevels, NewRows, Slopes, Table, Values};
 use super::answer::Answer;
 use super::asked::{EffectKind, EffectsAsked};
 use super::variables::{Role, Setting, Variables};
-use super::{Effect, MOST_PARTS, average};
+use super::{Effect, MOST_PARTS, average, regression};
 use crate::error::{BadEffect, Error, Result};
 
 /// What effects are computed over.
@@ -210,20 +210,25 @@ impl Layout {
         }
     }
 
-    /// Its effects.
-    pub(super) fn effects(self, answer: &Answer<'_>, asked: &EffectsAsked) -> Result<Vec<Effect>> {
-        let found = average::measure(answer, &self.arms, &self.cells, asked)?;
+    /// Its effects; `levels` are those of the response, if it has levels without an order.
+    pub(super) fn effects(
+        self,
+        answer: &Answer<'_>,
+        levels: &[String],
+        asked: &EffectsAsked,
+    ) -> Result<Vec<Effect>> {
         let kind = match self.kind {
             EffectKind::Predictions => "prediction",
             EffectKind::Slopes => "slope",
             EffectKind::Contrasts => "contrast",
         };
-        let one = |(cell, found): (Cell, average::Found)| Effect {
+        let one = |cell: &Cell, found: average::Found, outcome: Option<&String>| Effect {
             variable: self.variable.clone(),
             kind,
-            value: cell.value,
-            reference: cell.reference,
-            by: cell.by,
+            value: cell.value.clone(),
+            reference: cell.reference.clone(),
+            by: cell.by.clone(),
+            outcome: outcome.cloned(),
             rows: cell.rows.len(),
             estimate: found.estimate,
             low: found.low,
@@ -232,7 +237,16 @@ impl Layout {
             status: found.error.map_or("estimate", |error| error.status()),
             interval: if found.drawn { "draws" } else { "quantiles" },
         };
-        Ok(self.cells.into_iter().zip(found).map(one).collect())
+        let Some(likelihood) = answer.likelihood else {
+            let found = average::measure(answer, &self.arms, &self.cells, asked)?;
+            return Ok(self.cells.iter().zip(found).map(|(cell, found)| one(cell, found, None)).collect());
+        };
+        let mut out = Vec::new();
+        for (outcome, found) in regression::measure(answer, likelihood, &self.arms, &self.cells, asked)? {
+            let level = if likelihood.outcomes() > 1 { levels.get(outcome) } else { None };
+            out.extend(self.cells.iter().zip(found).map(|(cell, found)| one(cell, found, level)));
+        }
+        Ok(out)
     }
 }
 

@@ -40,6 +40,7 @@ pub(super) fn execute(job: &Job, crew: &Crew, family: FamilyName, begin: Instant
     let mut fit = watched::run(&prepared, &strategy, job.run(store.as_ref(), begin, options.limit()?))?;
     fit.add_parameters()?;
     let kept = store.as_ref().map_or(Ok(()), |store| {
+        prepared.check(&mut fit);
         let sampled = signal.during("the draws", || {
             Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?.with_parameters(&fit.file)
         });

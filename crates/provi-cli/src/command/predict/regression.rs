@@ -43,7 +43,8 @@ pub(super) fn execute(args: &PredictArgs, fit: &Fitted) -> Result<Outcome> {
     };
     let new = fit.regression_rows(&table, missing, args.draws.is_some())?;
     if let (Some(count), false) = (args.draws, args.json) {
-        return flow::to_stdout(|to| write_draws(&new, count, Seed(args.seed), to));
+        let levels = &record.model.categories;
+        return flow::to_stdout(|to| write_draws(&new, levels, count, Seed(args.seed), to));
     }
     let found = new.predict(args.level)?;
     let first: Vec<Prediction> = found.iter().filter_map(|row| row.first().copied()).collect();
@@ -86,8 +87,21 @@ fn levels<'a>(found: &[Vec<Prediction>], names: &'a [String]) -> Vec<Vec<Level<'
     several.map(|row| row.iter().zip(names).map(one).collect()).collect()
 }
 
+/// A response: the name of its level, or a number.
+fn shown(y: f64, levels: &[String]) -> String {
+    match levels.get((y - 1.0).max(0.0) as usize) {
+        // As a field of CSV.
+        Some(level) if level.contains([',', '"', '\n', '\r']) => {
+            format!("\"{}\"", level.replace('"', "\"\""))
+        }
+        Some(level) => level.clone(),
+        None => y.to_string(),
+    }
+}
+
 fn write_draws(
     new: &RegressionRows<'_>,
+    levels: &[String],
     count: u32,
     seed: Seed,
     to: &mut dyn Write,
@@ -98,7 +112,7 @@ fn write_draws(
     for first in (0..count).step_by(part as usize) {
         let drawn = new.responses_part(first..(first + part).min(count), seed)?;
         for k in 0..drawn.rows() {
-            let row: Vec<String> = drawn.row(k).iter().map(f64::to_string).collect();
+            let row: Vec<String> = drawn.row(k).iter().map(|y| shown(*y, levels)).collect();
             writeln!(to, "{}", row.join(","))?;
         }
     }

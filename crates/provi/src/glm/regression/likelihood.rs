@@ -1,6 +1,7 @@
 //! The likelihoods of rows, their further parameters and the priors of those.
 
-use super::{beta_binomial, student, zero_inflated};
+use super::beta_binomial::{self, FAR};
+use super::{student, zero_inflated};
 use crate::base::error::{Error, Result};
 use crate::base::scalar::Positive;
 use crate::base::special::{ln_gamma, sigmoid, softplus};
@@ -205,7 +206,8 @@ impl Likelihood {
         match self {
             Self::Student { sd, degrees, .. } => {
                 let mut free = further.iter();
-                let mut next = || free.next().copied().unwrap_or(f64::NAN);
+                // Beyond ±600 nothing changes: e^±600 is a number.
+                let mut next = || free.next().copied().unwrap_or(f64::NAN).clamp(-FAR, FAR);
                 let sd_free = sd.is_none();
                 let sd = sd.unwrap_or_else(|| next().exp());
                 At::Student(student::At::new(

@@ -1,7 +1,6 @@
 //! Student's distribution of the noise.
 
-use crate::base::special::digamma;
-use crate::base::special::{ln_gamma, log_minus_digamma};
+use crate::base::special::{digamma, ln_gamma, log_minus_digamma, sigmoid, softplus};
 
 /// log Γ(a + ½) − log Γ(a), and its derivative, without cancellation where a is large.
 fn half_step(a: f64) -> (f64, f64) {
@@ -40,10 +39,18 @@ impl At {
     }
 
     pub(super) fn row(&self, y: f64, weight: f64, eta: &mut f64, further: &mut [f64]) -> f64 {
-        let (nu, r) = (self.degrees, (y - *eta) / self.sd);
+        let (nu, far) = (self.degrees, y - *eta);
+        let r = far / self.sd;
         let q = r * r / nu;
-        let (log, share) = (q.ln_1p(), if q.is_finite() { q / (1.0 + q) } else { 1.0 });
-        *eta = (nu + 1.0) * r / (self.sd * nu * (1.0 + q));
+        let (log, share) = match q.is_finite() {
+            true => (q.ln_1p(), q / (1.0 + q)),
+            // Where q has no double, its logarithm has.
+            false => (2.0 * (far.abs().ln() - self.sd.ln()) - nu.ln(), 1.0),
+        };
+        *eta = match q.is_finite() {
+            true => (nu + 1.0) * r / (self.sd * nu * (1.0 + q)),
+            false => (nu + 1.0) / far,
+        };
         let mut further = further.iter_mut();
         if self.free[0]
             && let Some(slope) = further.next()
@@ -65,9 +72,9 @@ impl At {
 /// log π(x) = log(4/(π√3 S)) − 2 log(1 + σ²/3S²) + x
 /// ```
 pub(super) fn sigma_prior(x: f64, scale: f64, slope: &mut f64) -> f64 {
-    let q = (2.0 * (x - scale.ln())).exp() / 3.0;
-    *slope += 1.0 - 4.0 * (q / (1.0 + q)).min(1.0);
-    (4.0 / (std::f64::consts::PI * 3f64.sqrt())).ln() - scale.ln() - 2.0 * q.ln_1p() + x
+    let log_q = 2.0 * (x - scale.ln()) - 3f64.ln();
+    *slope += 1.0 - 4.0 * sigmoid(log_q);
+    (4.0 / (std::f64::consts::PI * 3f64.sqrt())).ln() - scale.ln() - 2.0 * softplus(log_q) + x
 }
 
 /// The gamma(2, 0.1) density of ν, cut off below 1, as one of x = log(ν − 1):
@@ -76,7 +83,7 @@ pub(super) fn sigma_prior(x: f64, scale: f64, slope: &mut f64) -> f64 {
 /// ```
 pub(super) fn nu_prior(x: f64, slope: &mut f64) -> f64 {
     const RATE: f64 = 0.1;
-    let above = x.exp();
+    let above = x.min(super::beta_binomial::FAR).exp();
     let nu = 1.0 + above;
     *slope += above / nu - RATE * above + 1.0;
     // ∫₁^∞ ab² … of the density without the cut is (1 + 0.1)e^{−0.1}.

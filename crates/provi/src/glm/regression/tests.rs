@@ -265,10 +265,10 @@ fn standard_coordinates_hold_the_same_density() {
 
 #[test]
 fn rows_alone_add_up_to_the_whole() {
-    for model in models() {
+    for model in models().into_iter().chain(models().into_iter().map(weighted)) {
         let d = model.dim();
         let z = &points(d)[1];
-        let each = model.row_log_likelihoods(&Matrix::new(1, d, z.clone()).unwrap()).unwrap();
+        let each = model.log_likelihoods(&Matrix::new(1, d, z.clone()).unwrap()).unwrap();
         let own = model.coefficients();
         let mut value = each.entries().iter().sum::<f64>();
         for z in z[..own].chunks_exact(3) {
@@ -343,4 +343,43 @@ fn what_cannot_be_is_refused() {
     assert!(make(student(None, None), &with(f64::NAN), None).contains("a finite number"));
     assert!(make(student(Some(-1.0), None), &with(1.0), None).contains("noise"));
     assert!(make(student(None, Some(0.0)), &with(1.0), None).contains("degrees"));
+}
+
+/// Far out the densities are their limits: binomial rows, rows whose trials are all alike, and noise that is far smaller than every residual.
+#[test]
+fn far_out_there_are_limits_and_no_nan() {
+    let design = Design::dense(3, 1, &[1.0; 3]).unwrap();
+    let at = |likelihood, response: &[f64], trials, z: &[f64]| {
+        let model = Regression::new(likelihood, design.clone(), response, trials, Prior::scale(3.0).unwrap())
+            .unwrap();
+        let (mut gradient, mut other) = (vec![0.0; z.len()], vec![0.0; z.len()]);
+        let value = model.log_density(z, &mut gradient).unwrap();
+        assert!(value.is_finite() && gradient.iter().all(|x| x.is_finite()), "{z:?} {value} {gradient:?}");
+        // The prior alone, of rows that count for nothing.
+        let prior = model.with_weights(&[0.0; 3]).unwrap().log_density(z, &mut other).unwrap();
+        value - prior
+    };
+    let (p, trials) = (1.0 / (1.0 + (-0.4f64).exp()), [3.0; 3]);
+    let binomial = at(Likelihood::BetaBinomial, &[0.0, 3.0, 1.0], Some(&trials), &[0.4, -1e4]);
+    let expected = 3.0 * (1.0 - p).ln() + 3.0 * p.ln() + 3f64.ln() + p.ln() + 2.0 * (1.0 - p).ln();
+    assert!((binomial - expected).abs() < 1e-9, "{binomial} {expected}");
+    let alike = at(Likelihood::BetaBinomial, &[0.0, 3.0, 3.0], Some(&trials), &[0.4, 1e4]);
+    let expected = (1.0 - p).ln() + 2.0 * p.ln();
+    assert!((alike - expected).abs() < 1e-9, "{alike} {expected}");
+    at(Likelihood::BetaBinomial, &[0.0, 3.0, 3.0], Some(&trials), &[-300.0, 590.0]);
+    let student = Likelihood::Student { sd: None, degrees: Some(1.0), scale: 1.0 };
+    // Cauchy: log σ − log π − 2 log |y − η| each, as σ → 0.
+    let narrow = at(student, &[1.0, 2.0, -3.0], None, &[0.5, -500.0]);
+    let far: f64 = [0.5f64, 1.5, 3.5].iter().map(|x| 2.0 * x.ln()).sum();
+    let expected = 3.0 * (-500.0 - std::f64::consts::PI.ln()) - far;
+    assert!((narrow - expected).abs() < 1e-9, "{narrow} {expected}");
+    for x in [-1e5, 1e5] {
+        at(student, &[1.0, 2.0, -3.0], None, &[0.5, x]);
+        at(
+            Likelihood::Student { sd: None, degrees: None, scale: 1.0 },
+            &[1.0, 2.0, -3.0],
+            None,
+            &[0.5, x, -x.min(30.0)],
+        );
+    }
 }
