@@ -96,7 +96,8 @@ impl Data {
     /// for it.
     pub fn sha256(&self) -> Result<&str, provi_table::Error> {
         if let (None, Content::Files(files)) = (self.sha256.get(), &self.content) {
-            self.is_digested_as(Shards::find(&files.path)?.sha256()?);
+            let shards = Shards::find(&files.path)?.with_threads(rayon::current_num_threads());
+            self.is_digested_as(shards.sha256()?);
         }
         Ok(self.sha256.get().map_or("", String::as_str))
     }

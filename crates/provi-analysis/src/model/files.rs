@@ -60,7 +60,7 @@ impl Files {
     /// The model of the surveyed files. A collective call, and one pass.
     pub(super) fn target(&self, scan: Scan, family: Family, prior: Prior) -> Result<ModelTarget> {
         let names = scan.names.clone();
-        let blocks = Blocks::new(scan, self.part(), family, self.room());
+        let blocks = Blocks::new(scan, self.part(), family, self.room(names.len()));
         let streamed = Streamed::distributed(family, blocks, prior, Arc::clone(&self.crew))?;
         Ok(ModelTarget::Files(Box::new(streamed.with_names(names)?)))
     }
@@ -76,10 +76,14 @@ impl Files {
     }
 
     /// Bytes that rows may take if they are kept between passes. It decides about time alone: blocks are the same.
-    fn room(&self) -> usize {
-        room(self.memory, available_memory(), self.crew.size())
+    fn room(&self, coefficients: usize) -> usize {
+        let work = MATRICES * 8 * (coefficients as u64).saturating_pow(2);
+        room(self.memory, available_memory().map(|free| free.saturating_sub(work)), self.crew.size())
     }
 }
+
+/// Matrices of d² numbers that a fit and its audit may hold: no row takes their place.
+const MATRICES: u64 = 50;
 
 /// Half of a stated memory. Otherwise that of the usual one, or a quarter of the free memory, which all processes of a machine share, if that is
 /// more.

@@ -135,6 +135,7 @@ fn fill(factors: &[Prepared<'_>], first: usize, tile: &mut [f64], columns: usize
     match factors {
         // All rows are used.
         [Prepared::Column { values, rows: used }] if used.len() == values.len() => {
+            debug_assert!(used.iter().enumerate().all(|(row, used)| row == *used));
             rows.zip(&values[first..]).for_each(|((row, _), x)| row[place] = *x);
         }
         [Prepared::Column { values, rows: used }] => {

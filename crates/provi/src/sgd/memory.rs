@@ -134,7 +134,7 @@ impl Forecast {
                 add(Phase::Steps, "average", 2 * packed);
                 match method.estimator() {
                     None if method.walk().is_some() => {
-                        add(Phase::Steps, "draws", 8 * d * 7 * draws);
+                        add(Phase::Steps, "draws", 8 * d * 9 * (draws + 1));
                         add(Phase::Steps, "moments and their factors", 8 * square + 2 * packed);
                         // Of a match with fewer draws than dimensions.
                         add(Phase::Steps, "matched scores", 3 * 8 * (draws + 1).min(d) * (draws + 1).min(d));

@@ -48,7 +48,7 @@ use crate::base::draws::Draws;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::Triangular;
 use crate::base::linalg::{mirror_lower, norm};
-use crate::base::matrix::Matrix;
+use crate::base::matrix::{Matrix, packed_index};
 use crate::sgd::estimator::{Kind, Sampled, Source};
 use crate::sgd::optimize::{Moved, Problem};
 use crate::theory::schedule::Schedule;
@@ -177,7 +177,7 @@ impl Batch {
 
 /// One recipe with its working memory.
 trait Step {
-    /// w = (m, packed C) → the next one. `None`, with w as it was, if numbers overflow.
+    /// w = (m, packed C) → the next one. `None` if numbers overflow; what w holds then does not matter.
     fn make(&mut self, w: &mut [f64], batch: &mut Batch, gamma: f64) -> Option<()>;
 }
 
@@ -238,10 +238,19 @@ impl Problem for Walker<'_> {
         triangle::pull_back(&w[self.batch.dim..], pulls, &mut self.batch.pulls);
         self.before.clear();
         self.before.extend_from_slice(w);
-        self.step.make(w, &mut self.batch, gamma).ok_or(Error::Diverged { step: t, gamma })?;
+        let made = self.step.make(w, &mut self.batch, gamma);
+        if made.is_none() || !is_gaussian(self.batch.dim, w) {
+            w.copy_from_slice(&self.before);
+            return Err(Error::Diverged { step: t, gamma });
+        }
         axpy(-1.0, w, &mut self.before);
         Ok(Moved { distance: norm(&self.before), value: Some(value) })
     }
+}
+
+/// Whether w = (m, packed C) is finite with a positive diagonal.
+fn is_gaussian(dim: usize, w: &[f64]) -> bool {
+    w.iter().all(|x| x.is_finite()) && (0..dim).all(|i| w[dim + packed_index(i, i)] > 0.0)
 }
 
 /// C ← CK for two packed lower triangles.

@@ -15,7 +15,8 @@ use provi_kernels::{axpy, dot, triangle};
 /// S = V − VQ(½I + (QᵀVQ + ¼I)^{½})⁻²QᵀV,   S = 2L(I + (I + 4LᵀUL)^{½})⁻¹Lᵀ
 /// m ← m + C·λ/(1+λ)(Sḡ + ū),   Σ ← CSCᵀ
 /// ```
-/// Either way S is positive definite. The first formula subtracts; where that leaves no positive definite matrix, the second is used.
+/// Either way S is positive definite. The first formula subtracts, and both lose scores that are far smaller than the largest ones; a solution that
+/// misses the equation by more than a millionth is refused, and the step counts as diverged.
 pub(super) struct BatchAndMatch {
     /// P and Q, one column a row.
     points: Matrix,
@@ -35,11 +36,32 @@ impl BatchAndMatch {
         let few = self.points.rows() < self.points.columns();
         let checked = |s: Matrix| {
             let factor = Cholesky::new("matched covariance", &s).ok()?;
-            Some((s, factor))
+            (miss(&self.points, &self.scores, &s) < 1e-6).then_some((s, factor))
         };
         let by_few = if few { by_few_columns(&self.points, &self.scores).and_then(checked) } else { None };
         by_few.or_else(|| by_factor(&self.points, &self.scores).and_then(checked))
     }
+}
+
+/// ‖SQQᵀS + S − V‖/‖V‖.
+fn miss(points: &Matrix, scores: &Matrix, s: &Matrix) -> f64 {
+    let mut moved = Matrix::zeros(scores.rows(), scores.columns());
+    for k in 0..scores.rows() {
+        for i in 0..s.rows() {
+            moved.row_mut(k)[i] = dot(s.row(i), scores.row(k));
+        }
+    }
+    let v = spread(points);
+    let mut apart = Matrix::zeros(s.rows(), s.rows());
+    add_rows(&mut apart, &moved, 1.0);
+    let (mut error, mut size) = (0.0, 0.0);
+    for i in 0..s.rows() {
+        for j in 0..=i {
+            error += (apart[(i, j)] + s[(i, j)] - v[(i, j)]).powi(2);
+            size += v[(i, j)].powi(2);
+        }
+    }
+    (error / size).sqrt()
 }
 
 /// out ← out + α Σ xxᵀ over the rows x, lower half only.
