@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 from problems import TITLES
 
 LEVELS = [1.0, 0.1, 0.01]
+MARKER = "\n<!-- recipes: rows by provi-compare with the mode recipes -->\n"
 MODES = {"exact": "provi, exact expectations", "black-box": "provi, black box"}
 GOALS = {
     "exact": {"W1": 5, "W2": 100, "W3": 4, "W4": 50, "W5": 10},
@@ -239,7 +240,10 @@ def plot(results, out):
 def main():
     results, out = json.loads(pathlib.Path(sys.argv[1]).read_text()), pathlib.Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
-    (out / "peers.md").write_text(page(results))
+    # What follows the marker is measured by another run, and kept.
+    old = (out / "peers.md").read_text() if (out / "peers.md").exists() else ""
+    kept = MARKER + old.split(MARKER, 1)[1] if MARKER in old else ""
+    (out / "peers.md").write_text(page(results) + kept)
     plot(results, out / "peers.svg")
 
 

@@ -5,12 +5,14 @@
 //! ```
 //! KIND is `linear`, `logistic`, `hierarchical` or `gaussian`; DIRECTORY holds its numbers ([`problem`]); MODE is `exact`,
 //! `black-box` or `optimum`. Every rung of a ladder is a run of its own from the start, so that its time is what a user
-//! who had asked for just that much would have waited. `OUT.json` lists the rungs, `OUT.f64` holds m and the packed
+//! who had asked for just that much would have waited. MODE `recipes` writes rows of a table instead: the gaps of the planned methods and of the
+//! unproven recipes at equal numbers of gradients ([`recipes`]). `OUT.json` lists the rungs, `OUT.f64` holds m and the packed
 //! lower C of each. F_STAR only ends the ladder; the gaps in the tables are computed elsewhere, by one program for all.
 
 mod clock;
 mod ladder;
 mod problem;
+mod recipes;
 
 use ladder::Ladder;
 use problem::Problem;
@@ -27,11 +29,14 @@ fn main() -> Outcome<()> {
     };
     let problem = Problem::read(kind, Path::new(directory))?;
     let f_star: f64 = f_star.parse()?;
+    if mode == "recipes" {
+        return Ok(std::fs::write(out, recipes::table(&problem, f_star, seed.parse()?)?)?);
+    }
     let ladder = match mode.as_str() {
         "exact" => Ladder::exact(&problem)?,
         "black-box" => Ladder::black_box(&problem, f_star, Seed(seed.parse()?))?,
         "optimum" => Ladder::optimum(&problem)?,
-        _ => return Err(format!("no mode `{mode}`: exact, black-box or optimum").into()),
+        _ => return Err(format!("no mode `{mode}`: exact, black-box, optimum or recipes").into()),
     };
     ladder.write(Path::new(out))
 }

@@ -33,13 +33,7 @@ impl BuresWasserstein {
     }
 
     /// The step from ĝ and Ĝ.
-    pub(super) fn from_moments(
-        &mut self,
-        w: &mut [f64],
-        slope: &[f64],
-        excess: &Matrix,
-        eta: f64,
-    ) -> Option<()> {
+    pub(super) fn move_by(&mut self, w: &mut [f64], slope: &[f64], excess: &Matrix, eta: f64) -> Option<()> {
         let d = slope.len();
         let (mean, factor) = w.split_at_mut(d);
         for i in 0..d {
@@ -67,6 +61,6 @@ impl BuresWasserstein {
 impl Step for BuresWasserstein {
     fn make(&mut self, w: &mut [f64], batch: &mut Batch, eta: f64) -> Option<()> {
         batch.average();
-        self.from_moments(w, &batch.slope, &batch.excess, eta)
+        self.move_by(w, &batch.slope, &batch.excess, eta)
     }
 }

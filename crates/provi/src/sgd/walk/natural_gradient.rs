@@ -38,13 +38,7 @@ impl NaturalGradient {
     }
 
     /// The step from ĝ and Ĝ.
-    pub(super) fn from_moments(
-        &mut self,
-        w: &mut [f64],
-        slope: &[f64],
-        excess: &Matrix,
-        rho: f64,
-    ) -> Option<()> {
+    pub(super) fn move_by(&mut self, w: &mut [f64], slope: &[f64], excess: &Matrix, rho: f64) -> Option<()> {
         let d = slope.len();
         self.line.entries_mut().fill(0.0);
         self.line.add_scaled(rho, excess);
@@ -76,6 +70,6 @@ impl NaturalGradient {
 impl Step for NaturalGradient {
     fn make(&mut self, w: &mut [f64], batch: &mut Batch, rho: f64) -> Option<()> {
         batch.average();
-        self.from_moments(w, &batch.slope, &batch.excess, rho)
+        self.move_by(w, &batch.slope, &batch.excess, rho)
     }
 }

@@ -99,7 +99,7 @@ fn one_exact_natural_step_of_length_one_reaches_a_gaussian() {
     let case = Case::new(7, 3.0);
     let (slope, excess) = case.moments(&case.q);
     let mut w = case.q.parameters().to_vec();
-    NaturalGradient::new(7).from_moments(&mut w, &slope, &excess, 1.0).unwrap();
+    NaturalGradient::new(7).move_by(&mut w, &slope, &excess, 1.0).unwrap();
     let q = after(7, w);
     assert!(distance(&q.covariance(), &inverse(&case.precision)) < 1e-12);
     assert!(mean_distance(q.mean(), &case.mean) < 1e-12);
@@ -124,7 +124,7 @@ fn a_natural_step_that_would_take_too_much_precision_is_retracted() {
     let (slope, excess) = case.moments(&case.q);
     let rho = 0.9;
     let mut w = case.q.parameters().to_vec();
-    NaturalGradient::new(5).from_moments(&mut w, &slope, &excess, rho).unwrap();
+    NaturalGradient::new(5).move_by(&mut w, &slope, &excess, rho).unwrap();
     let q = after(5, w);
     let found = inverse(&q.covariance());
     assert!(distance(&found, &retracted(&case, rho, 0.5)) < 1e-12);
@@ -153,7 +153,7 @@ fn no_natural_step_takes_more_than_half_of_the_precision() {
             (0..d).for_each(|j| excess[(i, j)] = scale * (a[(i, j)] + a[(j, i)]));
         }
         let mut w = Gaussian::<Triangular>::standard(d).parameters().to_vec();
-        NaturalGradient::new(d).from_moments(&mut w, &[0.0; 6], &excess, 1.0).unwrap();
+        NaturalGradient::new(d).move_by(&mut w, &[0.0; 6], &excess, 1.0).unwrap();
         let (values, _) = eigen("test", &after(d, w).covariance()).unwrap();
         assert!(values[d - 1] <= 2.0 + 1e-9, "{key}: {values:?}");
     }
@@ -184,7 +184,7 @@ fn a_bures_wasserstein_step_is_the_formula_of_its_authors() {
     let eta = 0.05;
     let (slope, excess) = case.moments(&case.q);
     let mut w = case.q.parameters().to_vec();
-    BuresWasserstein::new(6).from_moments(&mut w, &slope, &excess, eta).unwrap();
+    BuresWasserstein::new(6).move_by(&mut w, &slope, &excess, eta).unwrap();
     let q = after(6, w);
     assert!(distance(&q.covariance(), &backward(&case, eta, 2.0)) < 1e-10);
     for planted in [0.0, 1.0, 4.0] {
@@ -208,7 +208,7 @@ fn bures_wasserstein_steps_are_proximal_and_contract_as_derived() {
             Case { mean: vec![0.3], precision: precision.clone(), q: Gaussian::new(&[mean], &[sd]).unwrap() };
         let (slope, excess) = case.moments(&case.q);
         let mut w = case.q.parameters().to_vec();
-        BuresWasserstein::new(1).from_moments(&mut w, &slope, &excess, eta).unwrap();
+        BuresWasserstein::new(1).move_by(&mut w, &slope, &excess, eta).unwrap();
         (w[0], w[1])
     };
     let (mean, sd) = step(1.0, 2.0);
