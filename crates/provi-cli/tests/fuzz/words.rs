@@ -144,8 +144,19 @@ const FAMILIES: &[&str] = &[
     "",
 ];
 
-const METHODS: &[&str] =
-    &["auto", "exact", "prox-energy", "proj-entropy", "proj-entropy-triangular", "proj-stl", REST, "adam"];
+const METHODS: &[&str] = &[
+    "auto",
+    "exact",
+    "prox-energy",
+    "proj-entropy",
+    "proj-entropy-triangular",
+    "proj-stl",
+    "natural-gradient",
+    "bures-wasserstein",
+    "batch-and-match",
+    REST,
+    "adam",
+];
 
 const LIMITS: &[&str] = &["0.001", "0.01", "0.05", "0.1", "0.2"];
 
