@@ -48,6 +48,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "sensitivity",
     "calibrate",
     "methods",
+    "recipes",
     "run",
     "plan",
     "subsample",
@@ -181,6 +182,11 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("prox-controlled", "methods"),
     ("proj-controlled", "methods"),
     ("control-variate", "methods"),
+    ("natural-gradient", "recipes"),
+    ("bures-wasserstein", "recipes"),
+    ("batch-and-match", "recipes"),
+    ("unproven", "recipes"),
+    ("recipe", "recipes"),
     ("steps", "run"),
     ("seconds", "run"),
     ("stopped-early", "run"),
@@ -270,7 +276,8 @@ mod tests {
         P(>0); P ±; digits; contrasts; certain; proved; declared; estimated; empirical Bayes; noise sd; \
         sd between groups; sd of the curve; curves; optimum; good; usable; unreliable; steps; seed; stopped early; prior sensitivity; moves by; \
         log BF; decided; method; coordinates; schedule; average; e₀; noise a, b; μ; M; κ; K; d; N; H_lo; H_hi; tr H_lo⁻¹; \
-        bernoulli; probit; cloglog; binomial; poisson; negbinomial; gamma; exponential; weibull; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl; prox-controlled; proj-controlled";
+        bernoulli; probit; cloglog; binomial; poisson; negbinomial; gamma; exponential; weibull; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl; \
+        prox-controlled; proj-controlled; natural-gradient; bures-wasserstein; batch-and-match; unproven; recipe";
 
     #[test]
     fn every_word_and_key_that_is_printed_has_an_explanation() {

@@ -24,6 +24,7 @@ mod outputs;
 mod priors;
 mod programs;
 mod questions;
+mod recipes;
 mod reference;
 mod regressions;
 mod robust;

@@ -88,11 +88,12 @@ pub struct SearchOptions {
 }
 }
 
-/// The library's method names, listed in the help and parsed by the library; `auto` comes first.
+/// The library's method names, listed in the help and parsed by the library; `auto` comes first, unproven recipes last.
 #[cfg(feature = "clap")]
 fn methods() -> impl clap::builder::TypedValueParser<Value = Choice> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let names = std::iter::once("auto").chain(Method::named().map(|(name, _)| name));
+    let names = Method::named().chain(Method::recipes()).map(|(name, _)| name);
+    let names = std::iter::once("auto").chain(names);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Choice>())
 }
 

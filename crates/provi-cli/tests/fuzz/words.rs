@@ -153,6 +153,9 @@ const METHODS: &[&str] = &[
     "proj-stl",
     "prox-controlled",
     "proj-controlled",
+    "natural-gradient",
+    "bures-wasserstein",
+    "batch-and-match",
     REST,
     "adam",
 ];
