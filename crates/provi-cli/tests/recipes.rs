@@ -31,7 +31,9 @@ fn a_recipe_says_that_it_is_unproven_and_its_answer_is_certified() {
         let file = read(method);
         assert_eq!((&file["method"], &file["plan_bound"]["value"]), (&method.into(), &Value::Null));
         let gap = file["certificate"]["gap"]["bound"].as_f64().unwrap();
-        assert!(gap > 0.0 && gap < 0.05, "{method}: {gap}");
+        // A match seeks another Gaussian than the best.
+        let most = if method == "batch-and-match" { 0.2 } else { 0.05 };
+        assert!(gap > 0.0 && gap < most, "{method}: {gap}");
         bench.provi(&["certify", method, "votes.csv"]).exits(0);
         let config = format!("{method}/run.toml");
         bench.provi(&["fit", "--config", &config, "--out", "again", "--force", "--quiet"]).exits(0);
