@@ -20,8 +20,9 @@ mod warnings;
 
 pub use crate::record::scale::{Origin, Scale};
 pub use blocks::Blocks;
-pub use data::{Data, USUAL_MEMORY};
+pub use data::Data;
 pub use design::design;
+pub use files::USUAL_MEMORY;
 pub use prior_from::Earlier;
 pub(crate) use prior_from::constants;
 pub use regression::RegressionModel;

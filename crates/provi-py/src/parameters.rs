@@ -14,6 +14,9 @@ use crate::error::raise;
 /// A name, the name of a domain, its bounds, its size, and the axes of an array of such parameters.
 type Given = (String, String, Vec<f64>, usize, Vec<usize>);
 
+/// Points, one a row, and a number for each.
+type Points<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
 /// Named parameters; nothing in them changes.
 #[pyclass(frozen, module = "provi._provi")]
 pub(crate) struct Parameters(Named);
@@ -39,11 +42,7 @@ impl Parameters {
     }
 
     /// The numbers at points of free coordinates, one point a row, and the logarithm of the volume at each.
-    fn constrain<'py>(
-        &self,
-        py: Python<'py>,
-        points: PyReadonlyArray2<'_, f64>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn constrain<'py>(&self, py: Python<'py>, points: PyReadonlyArray2<'_, f64>) -> PyResult<Points<'py>> {
         let points = self.checked(&points, self.0.coordinates())?;
         let count = points.len() / self.0.coordinates();
         let (mut theta, mut volumes) = (vec![0.0; count * self.0.numbers()], vec![0.0; count]);

@@ -30,9 +30,6 @@ enum Content {
     Files(Files),
 }
 
-/// Default for the bytes that rows of files may take: 1 GiB.
-pub const USUAL_MEMORY: u64 = 1 << 30;
-
 impl Data {
     /// A file; `-` is standard input. The files of a folder or a pattern are not read now but block by block: see
     /// [`Data::files`].
@@ -62,7 +59,7 @@ impl Data {
     }
 
     /// [`Data::files`] for several processes, each of which reads its share. Every process must make the same
-    /// calls. Without a `memory` that somebody stated, blocks are cut as for [`USUAL_MEMORY`], and rows are kept between passes
+    /// calls. Without a `memory` that somebody stated, blocks are cut as for [`super::USUAL_MEMORY`], and rows are kept between passes
     /// where a quarter of the free memory holds those of all processes.
     pub fn shared(path: &Path, memory: Option<u64>, crew: Arc<dyn Reduce>) -> Self {
         let files = Files { path: path.to_owned(), memory, crew };

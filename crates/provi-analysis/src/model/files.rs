@@ -11,9 +11,11 @@ use provi_table::{
 };
 
 use super::blocks::Blocks;
-use super::data::USUAL_MEMORY;
 use super::target::ModelTarget;
 use crate::error::{Error, Result};
+
+/// Default for the bytes that rows of files may take: 1 GiB.
+pub const USUAL_MEMORY: u64 = 1 << 30;
 
 /// A path to files, the memory they may take, and which processes read them.
 #[derive(Clone)]

@@ -334,13 +334,13 @@ mod tests {
     #[test]
     fn slopes_are_those_of_the_means() {
         let student = Likelihood::Student { sd: Some(1.0), degrees: Some(4.0), scale: 1.0 };
-        let cases: [(Likelihood, &[f64], &[f64], &[f64]); 4] = [
-            (student, &[0.7], &[-1.3], &[]),
-            (Likelihood::BetaBinomial, &[0.7], &[-1.3], &[0.4]),
-            (Likelihood::ZeroInflatedPoisson, &[0.7], &[-1.3], &[0.4]),
-            (Likelihood::Multinomial { levels: 3 }, &[0.7, -2.0], &[-1.3, 0.9], &[]),
+        let cases = [
+            (student, vec![0.7], vec![-1.3], vec![]),
+            (Likelihood::BetaBinomial, vec![0.7], vec![-1.3], vec![0.4]),
+            (Likelihood::ZeroInflatedPoisson, vec![0.7], vec![-1.3], vec![0.4]),
+            (Likelihood::Multinomial { levels: 3 }, vec![0.7, -2.0], vec![-1.3, 0.9], vec![]),
         ];
-        for (likelihood, etas, rates, further) in cases {
+        for (likelihood, etas, rates, further) in &cases {
             let at = |step: f64| {
                 let moved: Vec<f64> = etas.iter().zip(rates).map(|(eta, r)| eta + step * r).collect();
                 let mut out = vec![0.0; likelihood.outcomes()];
