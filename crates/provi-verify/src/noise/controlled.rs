@@ -129,19 +129,3 @@ pub(crate) fn controlled(trial: &Trial) -> Result<Outcome> {
     });
     Ok(outcome)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::outcome::{Check, Verdict};
-    use crate::{Trial, find};
-
-    /// The statements as they are, and with every constant halved.
-    #[test]
-    fn the_experiment_turns_red_for_its_planted_fault_alone() {
-        let entry = find("noise-controlled").unwrap();
-        let [fair, planted] = [false, true].map(|fault| entry.run(Trial::new(true, None), fault).unwrap());
-        let violated: Vec<&Check> = fair.outcome.checks.iter().filter(|c| c.is_violated()).collect();
-        assert!(violated.is_empty(), "{violated:?}");
-        assert_eq!((fair.verdict(), planted.verdict()), (Verdict::Tight, Verdict::Violated));
-    }
-}
