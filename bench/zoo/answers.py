@@ -91,15 +91,7 @@ def errors(problem, reference, found):
 def provi(problem, init=None, evaluations=None, seed=1):
     import provi as package
 
-    evaluate = function(problem)
-    for size in SIZES:
-        evaluate(np.zeros((size, problem.dim)))
-    calls = [0]
-
-    def counted(z):
-        calls[0] += len(z)
-        return evaluate(z)
-
+    counted, calls = _counted(problem)
     options = {} if evaluations is None else {"evaluations": evaluations}
     begin = time.perf_counter()
     with warnings.catch_warnings():
@@ -107,6 +99,58 @@ def provi(problem, init=None, evaluations=None, seed=1):
         fit = package.black_box(counted, problem.dim).fit(init=init, seed=seed, progress=False, **options)
     seconds = time.perf_counter() - begin
     return Answer(fit.mean, fit.factor, fit.gradient_evaluations, seconds, {"called": calls[0], **witnesses(fit)})
+
+
+# Steps and draws of the recipes: about as many evaluations as provi's own search makes, at the median.
+RECIPE_STEPS, RECIPE_DRAWS = 400, 32
+
+
+def recipe(problem, method, seed=1):
+    """An unproven recipe on (m, Σ), from the Laplace approximation."""
+    import provi as package
+
+    evaluate, calls = _counted(problem)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = package.black_box(evaluate, problem.dim)
+        fit = model.fit(method=method, steps=RECIPE_STEPS, draws=RECIPE_DRAWS, seed=seed, progress=False)
+    seconds = time.perf_counter() - begin
+    return Answer(fit.mean, fit.factor, fit.gradient_evaluations, seconds, {"called": calls[0], **witnesses(fit)})
+
+
+def mixture(problem, seed=1):
+    """Moments of a mixture of at most eight Gaussians, evaluations, seconds, and what it says about itself."""
+    import provi as package
+
+    evaluate, calls = _counted(problem)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = package.mixture(package.black_box(evaluate, problem.dim), seed=seed, progress=False)
+    seconds = time.perf_counter() - begin
+    # Each component has its share of the quasi-random points.
+    ends = np.round(np.cumsum(fit.weights) * POINTS).astype(int)
+    counts = np.diff(np.concatenate([[0], ends]))
+    standard = _standard(problem.dim)
+    parts = zip(counts, fit.means, fit.covs)
+    draws = np.concatenate([mean + standard[:n] @ np.linalg.cholesky(cov).T for n, mean, cov in parts])
+    notes = {"called": calls[0], "khat": fit.khat, "elbo": fit.elbo, "elbo_error": fit.elbo_error, "components": fit.components}
+    notes |= {"trust": fit.trust.to_dict(), "estimates": fit.estimates.to_dict()}
+    return moments_of(problem, draws), fit.gradient_evaluations, seconds, notes
+
+
+def _counted(problem):
+    """The compiled density, and how many points it was called with."""
+    evaluate, calls = function(problem), [0]
+    for size in SIZES:
+        evaluate(np.zeros((size, problem.dim)))
+
+    def counted(z):
+        calls[0] += len(z)
+        return evaluate(z)
+
+    return counted, calls
 
 
 def witnesses(fit):

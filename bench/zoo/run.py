@@ -5,16 +5,19 @@
     python3 bench/zoo/run.py --columns provi --again      # provi anew, the others as they were
     python3 bench/zoo/run.py --only means-centred         # problems whose name holds this
     python3 bench/zoo/run.py --table                      # the page from what is there
+    python3 bench/zoo/run.py --recipes                    # provi's recipes on plain cases, and their section of the page alone
 
 Needs provi, jax, numpyro and optax; blackjax for Pathfinder and pymc for ADVI, and says where one is missing. One thread.
 """
 
 import argparse
+import functools
 import json
 import os
 import subprocess
 import sys
 import time
+import zlib
 
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -22,7 +25,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import answers
 import reference
 from cases import cases
-from table import write
+from table import RECIPES, write, write_recipes
 
 RESULTS = reference.HERE.parents[1] / "target" / "zoo" / "results.json"
 PAGE = reference.HERE.parents[1] / "docs" / "zoo.md"
@@ -39,6 +42,8 @@ def measured(problem, method, options):
     if method == "Pathfinder":
         found, evaluations, seconds = answers.pathfinder_moments(problem)
         notes = {}
+    elif method == "mixture":
+        found, evaluations, seconds, notes = answers.mixture(problem)
     else:
         run = {
             "provi": lambda: answers.provi(problem, **options),
@@ -47,6 +52,7 @@ def measured(problem, method, options):
             "SVI mean-field": lambda: answers.svi(problem, "mean-field"),
             "Laplace": lambda: answers.laplace(problem),
             "ADVI": lambda: answers.pymc_advi(problem),
+            **{name: functools.partial(answers.recipe, problem, name) for name in RECIPES},
         }[method]
         answer = run()
         found, evaluations, seconds = answers.moments(problem, answer), answer.evaluations, answer.seconds
@@ -63,7 +69,10 @@ def main():
     parser.add_argument("--again", action="store_true", help="also what has a result already")
     parser.add_argument("--table", action="store_true", help="write the page and run nothing")
     parser.add_argument("--results", type=type(RESULTS), default=RESULTS, help="where results are kept")
+    parser.add_argument("--recipes", action="store_true", help="run the recipes beside provi and write their section alone")
     options = parser.parse_args()
+    if options.recipes:
+        options.columns, options.conditions = ",".join(["provi", *RECIPES, "mixture"]), "plain"
     reference.set_up()
     results = json.loads(options.results.read_text()) if options.results.exists() else {}
     words = options.only.split(",")
@@ -71,27 +80,33 @@ def main():
     if not options.table:
         if "provi" in options.columns.split(","):
             results["commit"] = commit()
-        for method in options.columns.split(","):
-            for case in chosen:
-                key = f"{case.name}/{method}"
-                stored = (reference.STORE / f"{case.problem.name}.json").exists()
-                if (key in results and not options.again) or not stored:
-                    continue
-                if method != "provi" and case.condition != "plain":
-                    continue
-                begin = time.monotonic()
-                try:
-                    results[key] = measured(case.problem, method, case.options())
-                except ImportError as error:
-                    print(f"{method} is missing here: {error}", flush=True)
-                    break
-                except Exception as error:  # a failure is a result, whatever the package calls it
-                    results[key] = {"failed": f"{type(error).__name__}: {error}"[:300]}
-                told = {k: v for k, v in results[key].items() if k in ("mean_error", "sd_ratio", "evaluations", "failed")}
-                print(f"{key}: {told}, {time.monotonic() - begin:.1f} s in all", flush=True)
-                options.results.parent.mkdir(parents=True, exist_ok=True)
-                options.results.write_text(json.dumps(results))
-    write(results, PAGE)
+        methods, missing = options.columns.split(","), set()
+        pairs = [(case, method) for method in methods for case in chosen]
+        if options.recipes:
+            # In an order that makes any part of the run a fair sample of the problems.
+            mixed = sorted(chosen, key=lambda case: zlib.crc32(case.name.encode()))
+            pairs = [(case, method) for case in mixed for method in methods]
+        for case, method in pairs:
+            key = f"{case.name}/{method}"
+            stored = (reference.STORE / f"{case.problem.name}.json").exists()
+            if (key in results and not options.again) or not stored or method in missing:
+                continue
+            if method != "provi" and case.condition != "plain":
+                continue
+            begin = time.monotonic()
+            try:
+                results[key] = measured(case.problem, method, case.options())
+            except ImportError as error:
+                print(f"{method} is missing here: {error}", flush=True)
+                missing.add(method)
+                continue
+            except Exception as error:  # a failure is a result, whatever the package calls it
+                results[key] = {"failed": f"{type(error).__name__}: {error}"[:300]}
+            told = {k: v for k, v in results[key].items() if k in ("mean_error", "sd_ratio", "evaluations", "failed")}
+            print(f"{key}: {told}, {time.monotonic() - begin:.1f} s in all", flush=True)
+            options.results.parent.mkdir(parents=True, exist_ok=True)
+            options.results.write_text(json.dumps(results))
+    (write_recipes if options.recipes else write)(results, PAGE)
     print(f"{PAGE} written")
 
 

@@ -7,6 +7,7 @@ from cases import cases
 from verdicts import confusion, right, verdict
 
 METHODS = ("provi", "SVI", "SVI tuned", "Laplace", "Pathfinder", "ADVI")
+RECIPES = ("natural-gradient", "bures-wasserstein", "batch-and-match")
 HEAD = """# The zoo
 
 How far off are black-box answers? Every problem below is a log density in JAX, written for this page with small synthetic data
@@ -44,20 +45,9 @@ def write(results, page):
     lines = [HEAD, f"provi as of commit {results.get('commit', 'unknown')}.", "", "## In short", ""]
     lines += ["| method | problems | right | off by more than 0.5 sd | median error | median evaluations | median seconds |"]
     lines += ["|---|---|---|---|---|---|---|"]
-    for method in METHODS:
-        found = [results[key] for case in have if (key := f"{case.name}/{method}") in results]
-        if not found:
-            lines.append(f"| {method} | not run | | | | | |")
-            continue
-        done = [r for r in found if "failed" not in r]
-        errors = [r["mean_error"] for r in done] + [np.inf] * (len(found) - len(done))
-        off = sum(not e <= 0.5 for e in errors)
-        lines.append(
-            f"| {method} | {len(found)} | {sum(right(r) for r in found)} | {off} | {_number(statistics.median(errors))} "
-            f"| {statistics.median(r['evaluations'] for r in done):.0f} | {statistics.median(r['seconds'] for r in done):.2f} |"
-        )
+    lines += [_in_short(results, have, method) for method in METHODS]
     lines += ["", "A method that raised an error or returned no Gaussian counts as off."]
-    lines += ["", *near_gaussian(results, have)]
+    lines += ["", *near_gaussian(results, have), "", *recipes(results)]
     lines += ["", *confusion(results, held_out=True), "", *confusion(results, held_out=False), "", "## Every problem", ""]
     lines += ["provi: error · ratio, evaluations, seconds, verdict. The others: error · ratio; a dash is a failure.", ""]
     lines += ["| problem | d | provi | evaluations | s | verdict | " + " | ".join(METHODS[1:]) + " |"]
@@ -70,6 +60,82 @@ def write(results, page):
             f"| {case.problem.name} | {case.problem.dim} | {_pair(ours)} | {spent} | {verdict(ours)} | " + " | ".join(cells) + " |"
         )
     page.write_text("\n".join(lines) + "\n")
+
+
+def _in_short(results, have, method):
+    found = [results[key] for case in have if (key := f"{case.name}/{method}") in results]
+    if not found:
+        return f"| {method} | not run | | | | | |"
+    done = [r for r in found if "failed" not in r]
+    errors = [r["mean_error"] for r in done] + [np.inf] * (len(found) - len(done))
+    off = sum(not e <= 0.5 for e in errors)
+    if not done:
+        return f"| {method} | {len(found)} | 0 | {off} | ∞ | | |"
+    return (
+        f"| {method} | {len(found)} | {sum(right(r) for r in found)} | {off} | {_number(statistics.median(errors))} "
+        f"| {statistics.median(r['evaluations'] for r in done):.0f} | {statistics.median(r['seconds'] for r in done):.2f} |"
+    )
+
+
+BEGIN, END = "<!-- recipes: written by bench/zoo/run.py --recipes -->", "<!-- end of the recipes -->"
+
+
+def recipes(results):
+    """provi's unproven recipes beside its default, on the problems that all of them have run on."""
+    methods = ("provi", *RECIPES, "mixture")
+    have = [case for case in cases(("plain",)) if all(f"{case.name}/{method}" in results for method in methods)]
+    lines = [BEGIN, "## Recipes", ""]
+    if not have:
+        return [*lines, "Not run.", END]
+    lines += [
+        "provi's own unproven [recipes](guide/methods.md#recipes) on the same problems: each 400 steps of 32 draws from the Laplace approximation; and a "
+        f"[mixture](guide/mixtures.md) of at most eight Gaussians, with its defaults. {len(have)} problems on which all of them have run, from the default start; commit "
+        f"{results.get('commit', 'unknown')}. They are taken in an order that depends on their names alone, so a part of them is a fair sample. A failure counts as off.",
+        "",
+    ]
+    lines += ["| method | problems | right | off by more than 0.5 sd | median error | median evaluations | median seconds |"]
+    lines += ["|---|---|---|---|---|---|---|", *(_in_short(results, have, method) for method in methods), ""]
+    lines += [*_mixture_words(results, have), "", "Error · ratio, and the evaluations and components of the mixture; a dash is a failure.", ""]
+    lines += ["| problem | d | " + " | ".join(methods) + " | evaluations | components | verdict |"]
+    lines += ["|---|---|" + "---|" * (len(methods) + 3)]
+    for case in have:
+        cells = [_pair(results[f"{case.name}/{method}"]) for method in methods]
+        last = results[f"{case.name}/mixture"]
+        spent = "– | –" if "failed" in last else f"{last['evaluations']} | {last['components']}"
+        lines.append(f"| {case.problem.name} | {case.problem.dim} | {' | '.join(cells)} | {spent} | {verdict(last)} |")
+    return [*lines, END]
+
+
+def _mixture_words(results, have):
+    pairs = [(results[f"{case.name}/provi"], results[f"{case.name}/mixture"]) for case in have]
+    both = [(one, many) for one, many in pairs if "failed" not in one and "failed" not in many]
+    if not both:
+        return []
+    more = sum(many["components"] > 1 for _, many in both)
+    noise = lambda one, many: 3 * np.hypot(one["elbo_error"] or 0.0, many["elbo_error"] or 0.0)  # noqa: E731
+    known = [(one, many) for one, many in both if all(x is not None and np.isfinite(x) for x in (one["elbo"], many["elbo"]))]
+    higher = sum(many["elbo"] > one["elbo"] + noise(one, many) for one, many in known)
+    lower = sum(many["elbo"] < one["elbo"] - noise(one, many) for one, many in known)
+    gained = sum(right(many) and not right(one) for one, many in both)
+    lost = sum(right(one) and not right(many) for one, many in both)
+    good = [many for _, many in both if verdict(many) == "good"]
+    off = [many for _, many in both if not many["mean_error"] <= 0.5]
+    return [
+        f"The mixture has several components on {more} of {len(both)} problems. Its ELBO is higher than that of provi's Gaussian by more than three standard errors on {higher}, and lower on "
+        f"{lower}. It is right on {gained} problems where the Gaussian is not, and not right on {lost} where the Gaussian is. Of its answers called good, {sum(right(r) for r in good)} of {len(good)} "
+        f"are right; of those off by more than 0.5 sd, {sum(verdict(r) == 'do not use' for r in off)} of {len(off)} are called \"do not use\"."
+    ]
+
+
+def write_recipes(results, page):
+    """The section of the recipes alone; the rest of the page stays as it is."""
+    text, section = page.read_text(), "\n".join(recipes(results))
+    if BEGIN in text:
+        text = text[: text.index(BEGIN)] + section + text[text.index(END) + len(END) :]
+    else:
+        at = text.index("## Is the verdict right?")
+        text = f"{text[:at]}{section}\n\n{text[at:]}"
+    page.write_text(text)
 
 
 # Errors of means below this, in sds, are within the error that a sampled reference may have itself.
@@ -114,4 +180,4 @@ def _pair(record):
 
 
 def _number(x):
-    return "∞" if not np.isfinite(x) else f"{x:.2g}" if x < 100 else f"{x:.0f}"
+    return "∞" if not np.isfinite(x) else f"{x:.2g}" if x < 100 else f"{x:.0f}" if x < 1e6 else f"{x:.0e}"

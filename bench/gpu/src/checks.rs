@@ -80,6 +80,10 @@ pub(crate) fn all(card: &Card, book: &mut Book) -> Result<()> {
             bits(book, &name("expected values"), &[found.value], &[truth.value]);
             bits(book, &name("expected gradients"), &found.gradient, &truth.gradient);
             bits(book, &name("expected Hessians"), &found.hessian, &truth.hessian);
+            let (from, to) = (rows / 3, rows - rows / 5);
+            let weights: Vec<f64> = normals(15, to - from).iter().map(|w| w * w).collect();
+            let (found, truth) = (on_card.gram(from, &weights)?, twin::gram(&table, from, &weights)?);
+            bits(book, &name("Gram matrices of a stripe"), &found, &truth);
         }
     }
     large(card, book)?;

@@ -362,6 +362,12 @@ pub enum Error {
         /// The option's name.
         option: &'static str,
     },
+    /// A record that should hold an answer of a location-scale family, and does not.
+    #[error("this is no record of a location-scale answer: {found}")]
+    NotLocated {
+        /// What was found instead.
+        found: String,
+    },
     /// A kind of sampling without a number of rows.
     #[error("sampling {sampling} says how rows are drawn, but not how many: give a subsample")]
     SamplingOfNothing {

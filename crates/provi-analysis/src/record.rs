@@ -5,6 +5,7 @@ mod digest;
 pub mod fit_file;
 pub mod gaussian_file;
 pub mod library;
+pub mod located;
 mod mirror;
 pub mod mixture;
 pub mod prior_from;

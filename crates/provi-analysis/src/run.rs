@@ -9,6 +9,7 @@ pub mod effects;
 pub mod fitted;
 mod fresh;
 mod integrated;
+pub mod located;
 pub mod loo;
 pub mod measured;
 pub mod posterior;

@@ -18,6 +18,7 @@ use crate::command::completions::CompletionsArgs;
 use crate::command::effects::EffectsArgs;
 use crate::command::explain::ExplainArgs;
 use crate::command::inspect::InspectArgs;
+use crate::command::location_scale::LocationScaleArgs;
 use crate::command::loo::LooArgs;
 use crate::command::man::ManArgs;
 use crate::command::predict::PredictArgs;
@@ -30,8 +31,7 @@ use crate::command::verify::VerifyArgs;
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
-Examples:
-  provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
+Example: provi fit wells.csv 'switch ~ arsenic + dist' --out wells.fit
 
 Exit status: 0 finished; 1 something asked for is not proved; 2 failed;
 3 stopped early; 130 aborted by Ctrl-C. `provi explain status` says more.";
@@ -72,10 +72,12 @@ pub(crate) enum Command {
     Certify(Box<CertifyArgs>),
     /// Describe a table, and warn of what would trouble a fit
     Inspect(InspectArgs),
-    /// Plan steps for an accuracy, or bound given steps, before any draw
+    /// Plan steps for an accuracy, or bound given steps
     Plan(Box<PlanArgs>),
     /// Show the constants of a model: d, N, μ, M, κ, K, tr H_lo⁻¹
     Constants(Box<ConstantsArgs>),
+    /// Seek a q with another base law than the normal one
+    LocationScale(Box<LocationScaleArgs>),
     /// Test every statement of the theory by experiment
     Verify(VerifyArgs),
     /// Explain a word of the output
@@ -344,6 +346,6 @@ impl ModelArgs {
 }
 
 /// The library's method names, listed in the help and parsed by the library.
-fn planned() -> impl TypedValueParser<Value = Method> {
+pub(crate) fn planned() -> impl TypedValueParser<Value = Method> {
     PossibleValuesParser::new(Method::named().map(|(name, _)| name)).try_map(|name| name.parse::<Method>())
 }

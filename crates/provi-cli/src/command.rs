@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod library;
+pub(crate) mod location_scale;
 pub(crate) mod loo;
 pub(crate) mod man;
 mod plan;
@@ -106,6 +107,7 @@ pub(crate) fn execute(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<End
         Command::Fit(args) => fit::execute(args, crew),
         Command::Demo(args) if !is_later(crew) => demo::execute(args),
         Command::Calibrate(args) if !is_later(crew) => calibrate::execute(args),
+        Command::LocationScale(args) if !is_later(crew) => location_scale::execute(args),
         Command::Sample(args) if args.exact && !is_later(crew) => sample::exact(args),
         _ => said(args, crew).map(Ending::from),
     }
@@ -121,7 +123,7 @@ fn said(args: &Args, crew: Option<&Arc<dyn Reduce>>) -> Result<Outcome> {
     interrupt::end_at_once();
     match &args.command {
         _ if is_later(crew) => Ok(Outcome::said(String::new())),
-        Command::Fit(_) | Command::Demo(_) | Command::Calibrate(_) => {
+        Command::Fit(_) | Command::Demo(_) | Command::Calibrate(_) | Command::LocationScale(_) => {
             unreachable!("they are run by `execute`")
         }
         Command::Constants(args) => constants::execute(args),

@@ -49,6 +49,7 @@ const TOPICS: &[(&str, &str)] = topics![
     "calibrate",
     "methods",
     "recipes",
+    "location-scale",
     "run",
     "plan",
     "subsample",
@@ -182,11 +183,17 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("prox-controlled", "methods"),
     ("proj-controlled", "methods"),
     ("control-variate", "methods"),
+    ("proj-adaptive", "methods"),
+    ("proj-adaptive-stl", "methods"),
     ("natural-gradient", "recipes"),
     ("bures-wasserstein", "recipes"),
     ("batch-and-match", "recipes"),
+    ("dowg", "recipes"),
     ("unproven", "recipes"),
     ("recipe", "recipes"),
+    ("base-laws", "location-scale"),
+    ("student-t", "location-scale"),
+    ("laplace-law", "location-scale"),
     ("steps", "run"),
     ("seconds", "run"),
     ("stopped-early", "run"),
@@ -277,7 +284,7 @@ mod tests {
         sd between groups; sd of the curve; curves; optimum; good; usable; unreliable; steps; seed; stopped early; prior sensitivity; moves by; \
         log BF; decided; method; coordinates; schedule; average; e₀; noise a, b; μ; M; κ; K; d; N; H_lo; H_hi; tr H_lo⁻¹; \
         bernoulli; probit; cloglog; binomial; poisson; negbinomial; gamma; exponential; weibull; prox-energy; proj-entropy; proj-entropy-triangular; proj-stl; \
-        prox-controlled; proj-controlled; natural-gradient; bures-wasserstein; batch-and-match; unproven; recipe";
+        prox-controlled; proj-controlled; proj-adaptive; proj-adaptive-stl; natural-gradient; bures-wasserstein; batch-and-match; dowg; unproven; recipe";
 
     #[test]
     fn every_word_and_key_that_is_printed_has_an_explanation() {

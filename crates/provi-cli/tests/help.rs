@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::common::{Bench, assert_snapshot};
 
 /// In the order of the first help.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "demo",
     "fit",
     "prior",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 19] = [
     "inspect",
     "plan",
     "constants",
+    "location-scale",
     "verify",
     "explain",
     "completions",

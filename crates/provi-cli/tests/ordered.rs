@@ -70,7 +70,10 @@ fn an_ordered_response_goes_all_the_way() {
         assert!(table.starts_with("line    none    mild  severe"), "{table}");
         let draws = bench.provi(&["predict", out, "pain.csv", "--draws", "5"]).exits(0).stdout;
         assert!(
-            draws.lines().skip(1).all(|line| line.split(',').all(|y| ["1", "2", "3"].contains(&y))),
+            draws
+                .lines()
+                .skip(1)
+                .all(|line| line.split(',').all(|y| ["none", "mild", "severe"].contains(&y))),
             "{draws}"
         );
         let effects = bench.provi(&["effects", out, "--csv"]).exits(0).stdout;

@@ -244,7 +244,7 @@ fn plans_and_constants_are_printed_as_json_too() {
         (Some("provi-plan/1"), Some(true))
     );
     assert!(plan["bound"]["value"].as_f64().unwrap() <= 0.01 && plan["steps"].as_u64().unwrap() > 0);
-    assert_eq!(plan["compared"].as_array().unwrap().len(), 7);
+    assert_eq!(plan["compared"].as_array().unwrap().len(), 9);
     let steps =
         json(&bench.provi(&[&["plan"], &model[..], &["--steps", "50", "--json"]].concat()).exits(0).stdout);
     assert!(steps["distance"].is_null() && steps["steps"] == 50);

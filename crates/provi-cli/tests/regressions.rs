@@ -136,6 +136,17 @@ fn levels_have_names_and_a_base() {
     let drawn = bench.provi(&["predict", "other.fit", "t.csv", "--draws", "2"]).exits(0).stdout;
     let mut responses = drawn.lines().skip(1).flat_map(|line| line.split(','));
     assert!(responses.all(|level| ["right", "left", "none"].contains(&level)), "{drawn}");
+    let drawn =
+        json(&bench.provi(&["predict", "other.fit", "t.csv", "--draws", "2", "--json"]).exits(0).stdout);
+    let named = |y: &Value| ["right", "left", "none"].contains(&y.as_str().unwrap_or(""));
+    assert!(drawn["draws"].as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap()).all(named));
+    let summary = bench.provi(&["summary", "other.fit"]).exits(0).stdout;
+    assert!(
+        summary.contains("declared curvature is right")
+            && !summary.contains("proved to be")
+            && !summary.contains("proved within"),
+        "{summary}"
+    );
     let empty = ["fit", "t.csv", "multinomial(party) ~ 1", "--seed", "1", "--out", "empty.fit", "--quiet"];
     bench.provi(&empty).exits(0);
     let compared = bench.provi(&["compare", "sorted.fit", "empty.fit"]).exits(0).stdout;

@@ -46,7 +46,7 @@ fn stated(family: DeviceFamily, shape: Shape) -> DeviceRounding {
     let (value_chain, slope_chain) = (shape.value_chain(), shape.row_chain());
     let function =
         Family::of(family).map_or(0.0, |f| rounding::function_error(f).max(rounding::slope_error(f)));
-    DeviceRounding { value_chain, slope_chain, function }
+    DeviceRounding { value_chain, slope_chain, gram_chain: shape.gram_chain(), function }
 }
 
 fn header<'a>(rows: &DeviceRows<'a>) -> Result<Header<'a>, DeviceFailure> {
@@ -116,6 +116,10 @@ impl Held for CardRows {
         rules: &[Rule<'_>],
     ) -> Result<Moments, DeviceFailure> {
         Ok(CardRows::expectations(self, &Normal { mean, factor }, rules)?)
+    }
+
+    fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>, DeviceFailure> {
+        Ok(CardRows::gram(self, first, values)?)
     }
 }
 
@@ -206,5 +210,9 @@ impl Held for TwinRows {
         rules: &[Rule<'_>],
     ) -> Result<Moments, DeviceFailure> {
         Ok(twin::expectations(&self.table(), &Normal { mean, factor }, rules)?)
+    }
+
+    fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>, DeviceFailure> {
+        Ok(twin::gram(&self.table(), first, values)?)
     }
 }

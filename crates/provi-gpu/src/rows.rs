@@ -8,7 +8,7 @@ use crate::{
     shape::{
         CHUNK, EXPECT_ROWS, MOST_DRAWS, MOST_SLOPES, SHARED, SHARED_CONTRACT, Shape, TILE_DRAWS, TILE_ROWS,
     },
-    table::{Header, Moments, Normal, Rule, Table, check_rules},
+    table::{Header, Moments, Normal, Rule, Table, check_rules, check_stripe},
 };
 use std::sync::Arc;
 
@@ -168,6 +168,22 @@ impl CardRows {
         products.read(0, &mut hessian)?;
         let entry = |e: usize| hessian[(e / d).max(e % d) * width + (e / d).min(e % d)];
         Ok(Moments { value, gradient, hessian: (0..d * d).map(entry).collect() })
+    }
+
+    /// Σ_n v_n x_n x_nᵀ over as many rows as there are numbers, from row `first` on: d × d numbers.
+    pub fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>> {
+        let Shape { rows, columns: d } = self.shape;
+        check_stripe(rows, first, values)?;
+        let width = self.shape.width();
+        let weights = self.card.zeros("weights of a Gram matrix", values.len())?;
+        weights.write(0, values)?;
+        let products = self.card.zeros("a Gram matrix", width * width)?;
+        let a = (Arg::At(&self.design, first * width), width);
+        self.contract(a, (&weights).into(), (first, first + values.len()), true, false, &products)?;
+        let mut found = vec![0.0; width * width];
+        products.read(0, &mut found)?;
+        let entry = |e: usize| found[(e / d).max(e % d) * width + (e / d).min(e % d)];
+        Ok((0..d * d).map(entry).collect())
     }
 
     fn fits(&self, points: &Points) -> Result<()> {

@@ -92,6 +92,12 @@ impl Shape {
         CHUNK.min(self.padded_rows()) + self.rows.div_ceil(CHUNK)
     }
 
+    /// The same for a Gram matrix with given weights, which is taken in stripes: a product, the chain of a stripe, the stripes.
+    #[must_use]
+    pub fn gram_chain(self) -> usize {
+        1 + self.row_chain() + self.rows.div_ceil(provi::device::STRIPE)
+    }
+
     /// The same for the sum of the expected values: lanes, warps, blocks.
     #[must_use]
     pub fn expect_chain(self) -> usize {

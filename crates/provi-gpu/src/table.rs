@@ -132,6 +132,15 @@ impl Normal<'_> {
     }
 }
 
+/// Refuses a stripe of rows that is empty or reaches beyond the last.
+pub(crate) fn check_stripe(rows: usize, first: usize, values: &[f64]) -> Result<()> {
+    let end = first.saturating_add(values.len());
+    if values.is_empty() || end > rows {
+        return Err(Error::Shape { what: "rows of a Gram matrix", found: end, expected: rows });
+    }
+    Ok(())
+}
+
 pub(crate) fn check_rules(rules: &[Rule<'_>]) -> Result<()> {
     if rules.is_empty() {
         return Err(Error::Shape { what: "quadrature rules", found: 0, expected: 1 });

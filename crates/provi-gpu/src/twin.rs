@@ -13,7 +13,7 @@ pub use expectation::expectations;
 use crate::{
     error::Result,
     shape::CHUNK,
-    table::{Normal, Table},
+    table::{Normal, Table, check_stripe},
 };
 
 /// s_n = o_n + Σ_j z_j x_nj, one chain of fused multiply-adds along the columns.
@@ -55,6 +55,16 @@ pub(crate) fn contract(
         }
     }
     sums
+}
+
+/// Σ_n v_n x_n x_nᵀ over as many rows as there are numbers, from row `first` on: d × d numbers.
+pub fn gram(table: &Table<'_>, first: usize, values: &[f64]) -> Result<Vec<f64>> {
+    let d = table.columns;
+    check_stripe(table.response.len(), first, values)?;
+    let left = |n: usize, i: usize| row(table, first + n)[i] * values[n];
+    let found = contract(values.len(), (d, d), left, |n, j| row(table, first + n)[j]);
+    // Those on and under the diagonal.
+    Ok((0..d * d).map(|e| found[(e / d).max(e % d) * d + (e / d).min(e % d)]).collect())
 }
 
 pub(crate) fn row<'a>(table: &Table<'a>, n: usize) -> &'a [f64] {

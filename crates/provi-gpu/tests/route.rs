@@ -94,7 +94,12 @@ enum What {
     Gradients(f64),
     /// Expected gradients are larger by that part.
     Expectations(f64),
+    /// Gram matrices are larger by that part.
+    Grams(f64),
+    /// Two entries of Gram matrices change places.
+    SwappedGrams,
     FailToExpect,
+    FailToMultiply,
     Fail,
     Refuse,
 }
@@ -148,7 +153,12 @@ impl Held for OddRows {
             What::Energies(part) => energies.iter_mut().for_each(|x| *x *= 1.0 + part),
             What::Gradients(part) => slopes.iter_mut().for_each(|x| *x *= 1.0 + part),
             What::Fail => return Err(DeviceFailure::Lost("no answer".into())),
-            What::Refuse | What::Expectations(_) | What::FailToExpect => {}
+            What::Refuse
+            | What::Expectations(_)
+            | What::Grams(_)
+            | What::SwappedGrams
+            | What::FailToExpect
+            | What::FailToMultiply => {}
         }
         if let Some(out) = gradients {
             out.copy_from_slice(&slopes);
@@ -170,6 +180,20 @@ impl Held for OddRows {
         }
         Ok(found)
     }
+
+    fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>, DeviceFailure> {
+        let mut found = self.rows.gram(first, values)?;
+        match self.of.what {
+            What::Grams(part) => found.iter_mut().for_each(|x| *x *= 1.0 + part),
+            What::SwappedGrams => {
+                let d = (found.len() as f64).sqrt() as usize;
+                found.swap(0, d + 1);
+            }
+            What::FailToMultiply => return Err(DeviceFailure::Lost("no answer".into())),
+            _ => {}
+        }
+        Ok(found)
+    }
 }
 
 #[test]
@@ -180,6 +204,8 @@ fn a_certificate_by_a_device_is_that_of_the_processor() {
         let there = certified(&model.clone().with_device(on.clone()));
         let family = model.family();
         assert!(on.draws() > 0 && on.warnings().is_empty() && on.notes().is_empty(), "{family:?} {on:?}");
+        // A Gaussian target has one curvature everywhere, and needs no other Gram matrix.
+        assert!(on.grams() > 0 || matches!(family, Family::Gaussian { .. }), "{family:?} {on:?}");
         assert!(agree(here, there), "{family:?}: {here:?} {there:?}");
         // The same bits again.
         let again = certified(&model.with_device(OnDevice::with_least_work(Twins, 0)));
@@ -233,6 +259,32 @@ fn a_search_by_a_device_ends_where_the_processor_s_ends() {
             let (_, gap, there) = evaluations(&model.clone().with_device(on.clone()));
             assert!(gap < 1e-9 && (f - there).abs() < 1e-9, "{family:?} {what:?}: {gap} {f} {there}");
             assert_eq!(on.is_gone(), matches!(what, What::FailToExpect));
+        }
+    }
+}
+
+/// A Gram matrix that is wrong is found before one is used, and one that is not given is taken here.
+#[test]
+fn gram_matrices_of_a_device_are_compared_and_may_be_lost() {
+    let kinds = [
+        What::Grams(1e-6),
+        What::Grams(-1e-9),
+        What::Grams(f64::NAN),
+        What::SwappedGrams,
+        What::FailToMultiply,
+    ];
+    for what in kinds {
+        for model in models() {
+            if matches!(model.family(), Family::Gaussian { .. }) {
+                continue;
+            }
+            let on = Odd::on(usize::MAX, what);
+            let here = certified(&model);
+            let there = certified(&model.clone().with_device(on.clone()));
+            let said = on.warnings().join(" ");
+            let expected = if matches!(what, What::FailToMultiply) { "was lost" } else { "in a Gram matrix" };
+            assert!(said.contains(expected) && on.grams() == 0 && on.is_gone(), "{what:?}: {said}");
+            assert!(agree(here, there), "{:?} {what:?}: {here:?} {there:?}", model.family());
         }
     }
 }
@@ -353,11 +405,12 @@ fn exact_draws_are_those_of_the_processor() {
     }
 }
 
-/// The bound of the KL counts the device's chain: one that states a long chain gets a wider bound.
+/// Bounds count the device's chains: one that states a long chain gets a wider bound.
 #[test]
 fn what_a_device_states_of_its_rounding_is_counted() {
-    #[derive(Debug)]
-    struct Loose;
+    /// The chains of an energy and of a Gram matrix.
+    #[derive(Clone, Copy, Debug)]
+    struct Loose(usize, usize);
     impl Device for Loose {
         fn name(&self) -> String {
             "loose".into()
@@ -369,7 +422,9 @@ fn what_a_device_states_of_its_rounding_is_counted() {
             Ok(1)
         }
         fn rounding(&self, family: DeviceFamily, rows: usize, columns: usize) -> DeviceRounding {
-            DeviceRounding { value_chain: 1 << 40, ..Twins.rounding(family, rows, columns) }
+            let own = Twins.rounding(family, rows, columns);
+            let (value_chain, gram_chain) = (own.value_chain.max(self.0), own.gram_chain.max(self.1));
+            DeviceRounding { value_chain, gram_chain, ..own }
         }
         fn hold(&self, rows: &DeviceRows<'_>) -> Result<Box<dyn Held>, DeviceFailure> {
             Twins.hold(rows)
@@ -377,6 +432,9 @@ fn what_a_device_states_of_its_rounding_is_counted() {
     }
     let model = models().swap_remove(0);
     let here = certified(&model);
-    let there = certified(&model.with_device(OnDevice::with_least_work(Loose, 0)));
-    assert!(there[1] < 0.0 || there[1] > 2.0 * here[1], "{here:?} {there:?}");
+    // The first is in the KL, the second in the gap, where H_lo is.
+    for (loose, k) in [(Loose(1 << 40, 1), 1), (Loose(1, 1 << 40), 0)] {
+        let there = certified(&model.clone().with_device(OnDevice::with_least_work(loose, 0)));
+        assert!(there[k] < 0.0 || there[k] > 2.0 * here[k], "{loose:?} {here:?} {there:?}");
+    }
 }

@@ -14,6 +14,7 @@
 //! | `options.rs` | keyword arguments → the options of every shell |
 //! | `run.rs`, `wait.rs` | a fit under watch: signals, progress, threads |
 //! | `answer.rs` | the handle of an answer |
+//! | `mixture.rs` | mixtures of Gaussians by boosting |
 //! | `exact.rs` | draws of the posterior itself |
 //! | `weighted.rs` | draws resampled by importance weights |
 //! | `predict.rs` | predictions at new rows |
@@ -34,7 +35,9 @@ mod error;
 mod exact;
 mod finite_sum;
 mod formula;
+mod located;
 mod loo;
+mod mixture;
 mod model;
 mod native;
 mod options;
@@ -64,9 +67,13 @@ mod _provi {
     #[pymodule_export]
     use super::formula::{conflicts, contrasts, fit_formula, notes, predict_table, report};
     #[pymodule_export]
+    use super::located::{LocatedAnswer, locate};
+    #[pymodule_export]
     use super::loo::{
         likelihoods_of_model, likelihoods_of_table, loo_of_model, loo_of_table, robust_of_table,
     };
+    #[pymodule_export]
+    use super::mixture::{Mixture, boost};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

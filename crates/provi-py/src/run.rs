@@ -11,9 +11,9 @@ use numpy::{
 use provi::fit::{Snapshot, Watch};
 use provi::target::{Declared, Evaluator, Scratch, Summed, Target};
 use provi::{Curvature, Gaussian};
+use provi_analysis::Problem;
 use provi_analysis::model::{UnknownNoise, device};
 use provi_analysis::options::DeviceName;
-use provi_analysis::{Fitted, Problem};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,7 +40,8 @@ pub(crate) fn fit(
     run.search.start = init.as_ref().map(numbers);
     run.check().map_err(refuse)?;
     let place = (run.threads, run.device);
-    under_watch(py, model, place, observer, move |problem, watch| problem.fit(&run, watch))
+    let work = move |problem: Problem<'_>, watch: &mut Watch<'_>| problem.fit(&run, watch);
+    under_watch(py, model, place, observer, work).map(Answer::from)
 }
 
 /// Certifies a Gaussian that was found elsewhere.
@@ -55,7 +56,9 @@ pub(crate) fn certify(
     let q = Gaussian::from_covariance(&numbers(&mean), matrix(&cov)?).map_err(raise)?;
     let run = run_options(options)?;
     let place = (run.threads, run.device);
-    under_watch(py, model, place, None, move |problem, watch| problem.certify(&q.clone().into(), &run, watch))
+    let work =
+        move |problem: Problem<'_>, watch: &mut Watch<'_>| problem.certify(&q.clone().into(), &run, watch);
+    under_watch(py, model, place, None, work).map(Answer::from)
 }
 
 /// Writes log p and its gradient at points, one per row, into arrays of that size.
@@ -128,13 +131,13 @@ fn evaluate(
 }
 
 /// Work on a target with its names and its declared curvature; it can be interrupted.
-fn under_watch(
+pub(crate) fn under_watch<T: Send + 'static>(
     py: Python<'_>,
     model: &Model,
     (threads, device): (Option<u32>, Option<DeviceName>),
     observer: Option<Py<PyAny>>,
-    work: impl FnOnce(Problem<'_>, &mut Watch<'_>) -> provi_analysis::Result<Fitted> + Send + 'static,
-) -> PyResult<Answer> {
+    work: impl FnOnce(Problem<'_>, &mut Watch<'_>) -> provi_analysis::Result<T> + Send + 'static,
+) -> PyResult<T> {
     model.check_entry()?;
     check_threads(threads)?;
     device::is_there(device.unwrap_or_default()).map_err(refuse)?;
@@ -174,7 +177,7 @@ fn under_watch(
         let ended = |error: &PyErr| outcome.is_err() || error.is_instance_of::<PyKeyboardInterrupt>(py);
         return match in_callback.filter(ended).or(raised) {
             Some(error) => Err(error),
-            None => outcome.map(Into::into).map_err(refuse),
+            None => outcome.map_err(refuse),
         };
     }
     let (kind, its) = (Arc::clone(&model.kind), Arc::clone(&shared));
@@ -213,7 +216,7 @@ fn under_watch(
             }
         })
     })?;
-    outcome?.map(Into::into).map_err(refuse)
+    outcome?.map_err(refuse)
 }
 
 fn declared<T: Target>(

@@ -90,6 +90,7 @@ fn clinics() -> FitPage {
         }
     };
     FitPage {
+        declared: false,
         population: 0,
         ratio: "odds ratio".to_owned(),
         contrasts: vec![coefficient("smoker[current] - smoker[former]", -0.58, 0.21, Some((0.1, 0.12)))],

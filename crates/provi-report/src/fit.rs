@@ -16,6 +16,8 @@ pub struct FitPage {
     pub effects: EffectsFacts,
     /// The posterior, coefficient by coefficient.
     pub coefficients: Vec<Coefficient>,
+    /// Whether the bounds of their errors rest on a curvature that somebody declared.
+    pub declared: bool,
     /// How many of them come before the effects of groups; 0 if there are no groups.
     pub population: usize,
     /// What e to the power of a coefficient is, such as "odds ratio"; empty if it is nothing.

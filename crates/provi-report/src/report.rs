@@ -108,12 +108,16 @@ impl FitPage {
             [Column::words("coefficient")].into_iter().chain(columns.map(Column::numbers)).collect();
         let common = self.common_spread();
         let rows = self.of_population().iter().take(ROWS).map(|c| row(c, common)).collect();
-        let mut note = match self.quantities.scales {
-            true => {
+        let mut note = match (self.quantities.scales, self.declared) {
+            (_, true) => {
+                "± certified: if the declared curvature is right, the exact posterior mean, and sd, is no further from the number \
+                 shown. The interval is that of the Gaussian."
+            }
+            (true, false) => {
                 "± certified: the posterior mean, and sd, is no further from the number shown, as far as the sum over the scales goes. \
                  The interval is that of the mixture over the scales, or of its weighted draws."
             }
-            false => {
+            (false, false) => {
                 "± certified: the exact posterior mean, and sd, is proved to be no further from the number shown. \
                  The interval is that of the Gaussian."
             }
@@ -125,10 +129,11 @@ impl FitPage {
                 grouped(all as u64)
             ));
         }
-        let mut caption =
-            "Posterior means with 95 % intervals. The wide band is where the exact posterior mean is \
-                           proved to lie; bands that leave the frame are cut."
-                .to_owned();
+        let mut caption = format!(
+            "Posterior means with 95 % intervals. The wide band is where the exact posterior mean {}; bands that leave the frame \
+             are cut.",
+            self.lies()
+        );
         if all > FOREST_ROWS {
             caption.push_str(&format!(
                 " Shown are the {FOREST_ROWS} of {} coefficients that are furthest from 0 in their own standard deviations.",
@@ -208,16 +213,26 @@ impl FitPage {
         section("Effects of groups", blocks)
     }
 
+    /// What is certain about the place of a posterior mean: a bound is a proof only as far as its constants are.
+    fn lies(&self) -> &'static str {
+        match (self.declared, self.quantities.scales) {
+            (true, _) => "lies if the declared curvature is right",
+            (false, true) => "lies as far as the sum over the scales goes",
+            (false, false) => "is proved to lie",
+        }
+    }
+
     fn marginal_section(&self) -> Section {
         let charts = marginal_charts(self);
         let shown = charts.len();
         if shown == 0 {
             return Section::default();
         }
-        let mut caption =
-            "Posterior density against the prior's, over four posterior standard deviations to either \
-                           side. The bar at the foot is where the exact mean is proved to lie."
-                .to_owned();
+        let mut caption = format!(
+            "Posterior density against the prior's, over four posterior standard deviations to either side. The bar at the foot is \
+             where the exact mean {}.",
+            self.lies()
+        );
         if shown < self.of_population().len() {
             let all = grouped(self.of_population().len() as u64);
             caption.push_str(&format!(" Shown are the {shown} clearest of {all} coefficients."));
@@ -279,15 +294,24 @@ impl FitPage {
         }
         let spread = proved.map_or(f64::NAN, |(low, high)| high - low);
         let show = |x: f64| if spread > 0.0 { beside(x, spread) } else { significant(x, 7) };
+        let (interval, side) = match (self.declared, self.quantities.scales) {
+            (true, _) => {
+                ("interval, if the declared curvature is right", "if the declared curvature is right")
+            }
+            (false, true) => {
+                ("interval, as far as the sum over the scales goes", "as far as the sum over the scales goes")
+            }
+            (false, false) => ("proved interval", "proved"),
+        };
         let mut facts = Vec::new();
         let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
         match (e.lower, e.upper) {
             (Some(low), Some(high)) => {
                 let [low, high] = enclosing(low, high);
-                fact("proved interval", format!("{low} to {high} nats"))
+                fact(interval, format!("{low} to {high} nats"))
             }
-            (Some(low), None) => fact("proved", format!("at least {} nats", enclosing(low, low)[0])),
-            (None, Some(high)) => fact("proved", format!("at most {} nats", enclosing(high, high)[1])),
+            (Some(low), None) => fact(side, format!("at least {} nats", enclosing(low, low)[0])),
+            (None, Some(high)) => fact(side, format!("at most {} nats", enclosing(high, high)[1])),
             (None, None) => fact("proved", "nothing".to_owned()),
         }
         if let Some(elbo) = e.elbo {

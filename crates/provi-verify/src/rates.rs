@@ -1,5 +1,6 @@
 //! The speed of convergence, measured over many seeds and compared with the recursion and the closed forms.
 
+mod adaptive;
 mod convex;
 mod far;
 mod optimal;
@@ -8,6 +9,7 @@ mod setting;
 mod strong;
 mod toy;
 
+pub(crate) use adaptive::{dowg, proj_adaptive};
 pub(crate) use convex::{proj_convex, prox_convex};
 pub(crate) use optimal::schedule_optimal;
 pub(crate) use recursion::recursion;

@@ -1,5 +1,9 @@
 //! The prox and the projections, as operators: optimal, non-expansive, inside their sets.
 
+mod ball;
+
+pub(crate) use ball::proj_ball;
+
 use crate::algebra::{extremes, pack};
 use crate::figure::{Axis, Figure, Mark, Panel, Series};
 use crate::outcome::{Check, Outcome};

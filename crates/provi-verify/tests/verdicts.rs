@@ -59,3 +59,15 @@ fn groups_and_events_are_green_and_turn_red() {
         assert_eq!(verdict(true), Verdict::Violated, "{key}");
     }
 }
+
+/// So are the projection on a ball and DoWG without noise; the worst game of adaptive steps is in the first of their checks.
+#[test]
+fn balls_and_adaptive_steps_are_green_and_turn_red() {
+    let trial = Trial::new(true, Some(4));
+    for key in ["proj-ball", "rate-proj-adaptive", "dowg"] {
+        let entry = find(key).unwrap();
+        let verdict = |planted: bool| entry.run(trial, planted).unwrap().verdict();
+        assert_ne!(verdict(false), Verdict::Violated, "{key}");
+        assert_eq!(verdict(true), Verdict::Violated, "{key}");
+    }
+}

@@ -7,6 +7,8 @@
 #[doc(hidden)]
 pub mod ascent;
 mod bare;
+#[doc(hidden)]
+pub mod boosting;
 mod explore;
 mod improper;
 pub(crate) mod initial;
@@ -504,6 +506,8 @@ impl Run<'_, '_> {
             audited,
             trace,
             beginnings: None,
+            ends: Vec::new(),
+            rivals: Vec::new(),
         })
     }
 
@@ -588,6 +592,9 @@ struct Found {
     audited: Option<Audited>,
     trace: Vec<Snapshot>,
     beginnings: Option<Beginnings>,
+    /// Where the beginnings of a search on a bare log density ended, and its rivals.
+    ends: Vec<Gaussian<Triangular>>,
+    rivals: Vec<Gaussian<Triangular>>,
     /// Of the log density, if small differences could not check its gradient.
     scatter: Option<f64>,
 }

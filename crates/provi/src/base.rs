@@ -10,6 +10,7 @@ pub mod gaussian;
 pub(crate) mod linalg;
 pub mod location_scale;
 pub mod matrix;
+pub mod mixture;
 pub(crate) mod normal_mixture;
 pub mod pattern;
 pub mod printed;

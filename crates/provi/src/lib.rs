@@ -77,6 +77,7 @@
 //! | [`plan`], [`fit`] | steps, step sizes and a promise before any draw; the run and its answer |
 //! | [`checkpoint`] | a run saved, and resumed later with the same bits |
 //! | [`auto`] | the default algorithm: [`solve`] on exact expectations, [`ascent`] on draws, then an audit |
+//! | [`boosting`], [`mixture`] | mixtures of Gaussians for densities that are not log-concave, an unproven recipe |
 //! | [`audit`], [`certificate`] | fresh draws at an answer, and what they prove about it |
 //! | [`functional`] | any linear combination of the coordinates: value, error, interval, sign |
 //! | [`evidence`] | comparing two models by bounds on their log evidence |
@@ -127,8 +128,10 @@ mod watch;
 
 // The public modules, by the room they live in.
 #[doc(inline)]
-pub use auto::{ascent, loo, robust, scales, solve};
-pub use base::{base_law, draws, error, gaussian, location_scale, matrix, pattern, printed, scalar, stop};
+pub use auto::{ascent, boosting, loo, robust, scales, solve};
+pub use base::{
+    base_law, draws, error, gaussian, location_scale, matrix, mixture, pattern, printed, scalar, stop,
+};
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
 pub use glm::{checks, design, device, expectation, predict, regression, separation, sparse, stream};
 pub use sgd::{average, estimator, fit, memory, method, optimize, plan, step, subsample, walk};

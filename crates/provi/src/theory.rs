@@ -3,10 +3,12 @@
 //! ```text
 //! M, μ, d ──► noise (a, b) ──► recursion, rate ──► steps, step sizes, a promise
 //! ```
-//! Every bound here is on a mean over runs whose step sizes and number of steps were fixed before the draws.
+//! Every bound here is on a mean over runs whose number of steps was fixed before the draws, and also their sizes, except for
+//! [`rate::proj_adaptive`], whose steps the draws decide.
 //! Constants may be off by the few ulps of their own formulas. [`recursion`] and [`rate`] round upwards by more
 //! than that, so a printed bound is an upper bound of the formula in exact arithmetic.
 
+pub mod ball;
 pub mod betting;
 pub mod bounded;
 pub mod cells;

@@ -1,6 +1,7 @@
 //! The library's integration tests, one program: each file is a module. `allocation` counts what its process allocates,
 //! and stays apart.
 
+mod adaptive;
 mod auto;
 mod bare;
 mod certified;
@@ -18,6 +19,7 @@ mod groups;
 #[cfg(feature = "autodiff")]
 mod laws;
 mod links;
+mod mixture;
 mod ordered;
 mod paper;
 mod positive;

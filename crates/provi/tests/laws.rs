@@ -144,22 +144,25 @@ fn every_family() -> impl Strategy<Value = Family> {
 
 fn every_schedule() -> impl Strategy<Value = Schedule> {
     let kind = prop::sample::select(vec![StepKind::Prox, StepKind::Proj]);
-    (kind, vec(constant(), 4), wild_steps(), 0..7usize).prop_map(|(kind, c, steps, which)| match which {
+    (kind, vec(constant(), 4), wild_steps(), 0..9usize).prop_map(|(kind, c, steps, which)| match which {
         0 => Schedule::Constant { gamma: c[0] },
         1 => Schedule::Anytime { kind, convexity: c[0], growth: c[1] },
         2 => Schedule::LogOverT { scale: c[0], steps },
         3 => Schedule::Convex { kind, growth: c[0], steps },
         4 => Schedule::Optimal { convexity: c[0], growth: c[1], floor: c[2], start: c[3] },
         5 => Schedule::Custom(c[..(steps % 5) as usize].to_vec()),
-        _ => Schedule::Practical { start: c[0], hold: steps, scale: c[1] },
+        6 => Schedule::Practical { start: c[0], hold: steps, scale: c[1] },
+        7 => Schedule::Adaptive { scale: c[0] },
+        _ => Schedule::Travelled { first: c[0] },
     })
 }
 
 fn every_average() -> impl Strategy<Value = Average> {
-    (constant(), any::<bool>(), 0..4usize).prop_map(|(x, includes_start, which)| match which {
+    (constant(), any::<bool>(), 0..5usize).prop_map(|(x, includes_start, which)| match which {
         0 => Average::Last,
         1 => Average::Uniform,
         2 => Average::Discounted { discount: x, includes_start },
+        3 => Average::Travelled,
         _ => Average::Polynomial { power: x },
     })
 }

@@ -15,6 +15,9 @@ pub enum BadFit {
     /// Its schema says that provi wrote it, and its contents say otherwise.
     #[error("it is not the fit.json that its schema announces: {0}")]
     Record(String),
+    /// An answer of another family.
+    #[error("its base law is {0}: it is no Gaussian, and everything here is about Gaussians")]
+    BaseLaw(String),
     /// A part is missing.
     #[error("it has no {0}")]
     Missing(&'static str),

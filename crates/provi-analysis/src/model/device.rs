@@ -206,7 +206,7 @@ mod tests {
             Ok(self.0)
         }
         fn rounding(&self, _: DeviceFamily, _: usize, _: usize) -> DeviceRounding {
-            DeviceRounding { value_chain: 1, slope_chain: 1, function: 0.0 }
+            DeviceRounding { value_chain: 1, slope_chain: 1, gram_chain: 1, function: 0.0 }
         }
         fn hold(&self, _: &DeviceRows<'_>) -> std::result::Result<Box<dyn Held>, DeviceFailure> {
             Err(DeviceFailure::Refused("it is full".into()))

@@ -11,6 +11,19 @@ use provi::{Audit, Certificate, Gaussian, Pattern, Provenance, Seed, Target};
 /// equal, and fresh draws would cost as much again; or if it was stopped, and fresh draws would defeat the stop.
 const ENOUGH: usize = 500;
 
+/// A proved KL up to which the estimates are a formality: what they estimate is known to that many nats.
+const KNOWN: f64 = 1e-3;
+
+/// The draws worth making for estimates beside a certificate. On millions of rows each of them is a pass over the data. Where the curvature is
+/// only declared, the estimates are a test of it, and none is saved.
+fn worth_drawing(certificate: &Certificate) -> usize {
+    let proved = certificate.kl.provenance() == Some(Provenance::Proved);
+    match certificate.kl.bound().filter(|_| proved) {
+        Some(kl) if kl <= KNOWN => ENOUGH,
+        _ => USUAL_DRAWS,
+    }
+}
+
 /// What is proved and what is estimated about one Gaussian.
 #[derive(Clone, Debug)]
 pub struct Assessment {
@@ -98,7 +111,7 @@ impl Assessment {
         let moment_bounds = audited.moment_bounds().ok();
         let estimates = match audited.log_ratios() {
             ratios if ratios.len() >= ENOUGH => Estimates::from_log_ratios(ratios),
-            _ => estimate(target, q, seed, USUAL_DRAWS),
+            _ => estimate(target, q, seed, worth_drawing(audited.certificate())),
         };
         let estimates = estimates.map_err(|error| error.to_string());
         let trust = is_declared(target.target()).then(|| {

@@ -438,6 +438,11 @@ impl<'a> Prepared<'a> {
         self.problem.target
     }
 
+    /// The model's record.
+    pub(crate) fn record(&self) -> &ModelRecord {
+        &self.problem.record
+    }
+
     /// The seed of the run.
     pub fn seed(&self) -> Seed {
         Seed(self.options.seed.unwrap_or_default())

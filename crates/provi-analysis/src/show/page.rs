@@ -43,6 +43,7 @@ pub fn page(fit: &Fitted, level: f64, command: &str) -> Result<FitPage> {
         certificate: file.certificate.as_ref().map(|c| statements(file, c)).unwrap_or_default(),
         effects: effects::of_report(fit, level)?,
         coefficients,
+        declared: are_declared(fit)?,
         quantities: match &file.constrained {
             Some(found) => quantities(found, model.kind == Kind::Formula),
             None => scales(fit, level)?,
@@ -358,6 +359,16 @@ const MOST_EFFECTS: usize = 2_000;
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+/// Whether the errors of the coefficients rest on a declared curvature.
+fn are_declared(fit: &Fitted) -> Result<bool> {
+    // What is said of a mixture over scales rests on a sum, and says so.
+    let Some(certificate) = fit.file.certificate.as_ref().filter(|_| fit.mixture.is_none()) else {
+        return Ok(false);
+    };
+    let first = rows::coefficients(fit, certificate).first(1)?;
+    Ok(rows::rest_on_a_word(&first, fit.file.posterior.as_ref()))
 }
 
 fn coefficients(fit: &Fitted, level: f64) -> Result<Vec<Coefficient>> {

@@ -1,9 +1,9 @@
 //! The rows of a posterior table: names, and what is known about each quantity.
 
-use provi::Certificate;
 use provi::functional::{Functional, PosteriorMoments};
 use provi::scales::ScaleMixture;
 use provi::sparse::AnyGaussian;
+use provi::{Certificate, Provenance};
 
 use crate::error::Result;
 use crate::record::fit_file::ContrastRecord;
@@ -58,6 +58,14 @@ pub fn coefficients<'a>(fit: &'a Fitted, certificate: &'a Certificate) -> Coeffi
         mixture: fit.mixture.as_ref(),
         certificate,
         measured: fit.file.posterior.as_ref(),
+    }
+}
+
+/// Whether the error bounds of the coefficients rest on a curvature that nobody has proved: such bounds are no proofs.
+pub fn rest_on_a_word(rows: &[Row], measured: Option<&PosteriorMoments>) -> bool {
+    match measured {
+        Some(own) => own.provenance != Provenance::Proved,
+        None => rows.iter().any(|(_, f)| f.mean_error.provenance().is_some_and(|p| p != Provenance::Proved)),
     }
 }
 

@@ -129,12 +129,26 @@ fn describe(found: &Comparison) -> String {
         text.push_str(&wrapped("note  ", 6, note));
     }
     let failure = 1.0 - found.confidence;
-    let declared = |model: &Compared| model.evidence.provenance() == Some(Provenance::Declared);
-    let given = if found.models.iter().any(declared) { "if those constants are right, " } else { "" };
-    let holds = if failure > 0.0 {
-        format!("{given}all bounds hold together with probability at least 1 − {failure:.1e} (union bound)")
+    let grounds = found.models.iter().filter_map(|model| model.evidence.provenance());
+    let grounds = grounds.fold(Provenance::Proved, Provenance::weakest);
+    let given = match grounds {
+        Provenance::Proved => "",
+        Provenance::Declared => "if those constants are right, ",
+        _ => "as far as the sums over the scales go, which are estimates, ",
+    };
+    let bounded = |model: &Compared| model.evidence.lower().is_some() || model.evidence.upper().is_some();
+    if !found.models.iter().any(bounded) {
+        return text;
+    }
+    let all = if found.models.iter().all(|e| e.evidence.lower().is_some() && e.evidence.upper().is_some()) {
+        "all bounds"
     } else {
-        format!("{given}all bounds are certain")
+        "the bounds that exist"
+    };
+    let holds = if failure > 0.0 {
+        format!("{given}{all} hold together with probability at least 1 − {failure:.1e} (union bound)")
+    } else {
+        format!("{given}{all} {}", if grounds == Provenance::Estimated { "hold" } else { "are certain" })
     };
     text + &wrapped("", 0, &holds)
 }

@@ -202,7 +202,8 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
     let own = if fit.mixture.is_some() { Law::Mixture } else { Law::Gaussian };
     let law = exact.as_ref().map_or(own, PosteriorDraws::law);
     let exact = RefCell::new(exact);
-    let draws = args.draws.map(|count| Drawn { new: &new, count, seed, exact: &exact });
+    let levels = record.model.categories.as_slice();
+    let draws = args.draws.map(|count| Drawn { new: &new, levels, count, seed, exact: &exact });
     match (draws, args.json) {
         // However many draws there are, only a part of them is held in memory.
         (draws, true) => {
@@ -234,6 +235,8 @@ pub(crate) fn execute(args: &PredictArgs) -> Result<Outcome> {
 /// Draws of responses that are written as they are made.
 struct Drawn<'a> {
     new: &'a NewData<'a>,
+    /// The names of the response's levels, if it has levels.
+    levels: &'a [String],
     count: u32,
     seed: Seed,
     /// Where their coefficients come from, if not from the fitted Gaussian.
@@ -266,7 +269,7 @@ impl Drawn<'_> {
         let header: Vec<String> = self.new.lines.iter().map(|line| format!("line_{line}")).collect();
         writeln!(to, "{}", header.join(","))?;
         self.each(|draw| {
-            let row: Vec<String> = draw.iter().map(f64::to_string).collect();
+            let row: Vec<String> = draw.iter().map(|y| Response::of(*y, self.levels).field()).collect();
             Ok(writeln!(to, "{}", row.join(","))?)
         })
     }
@@ -285,19 +288,44 @@ impl Serialize for Drawn<'_> {
             }
         }
         let mut list = to.serialize_seq(Some(self.count as usize))?;
-        self.each(|draw| list.serialize_element(draw).map_err(Either::Written)).map_err(
-            |error| match error {
-                Either::Made(error) => S::Error::custom(error),
-                Either::Written(error) => error,
-            },
-        )?;
+        let write = |draw: &[f64]| {
+            let row: Vec<Response> = draw.iter().map(|y| Response::of(*y, self.levels)).collect();
+            list.serialize_element(&row).map_err(Either::Written)
+        };
+        self.each(write).map_err(|error| match error {
+            Either::Made(error) => S::Error::custom(error),
+            Either::Written(error) => error,
+        })?;
         list.end()
+    }
+}
+
+/// A drawn response: the name of its level, or a number.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Response<'a> {
+    Level(&'a str),
+    Number(f64),
+}
+
+impl<'a> Response<'a> {
+    /// Levels are drawn as their places, from 1.
+    fn of(y: f64, levels: &'a [String]) -> Self {
+        levels.get((y - 1.0).max(0.0) as usize).map_or(Self::Number(y), |level| Self::Level(level))
+    }
+
+    /// As a field of CSV.
+    fn field(&self) -> String {
+        match self {
+            Self::Level(name) => field(name),
+            Self::Number(y) => y.to_string(),
+        }
     }
 }
 
 /// A name in a header, quoted where a comma or a quote would end it.
 fn field(name: &str) -> String {
-    match name.contains([',', '"', '\n']) {
+    match name.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", name.replace('"', "\"\"")),
         false => name.to_owned(),
     }

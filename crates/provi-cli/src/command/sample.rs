@@ -299,7 +299,7 @@ const SAY_EVERY: Duration = Duration::from_secs(5);
 const PART: u64 = 1000;
 
 /// A header, then one line per draw; numbers read back to the same bits.
-fn csv(
+pub(super) fn csv(
     to: &mut dyn Write,
     names: &[String],
     count: u32,

@@ -178,7 +178,7 @@ pub(crate) fn promise(promise: &Promise) -> String {
 }
 
 /// The same from a file.
-fn bound(bound: &BoundRecord) -> String {
+pub(crate) fn bound(bound: &BoundRecord) -> String {
     match (bound.value, bound.norm) {
         (Some(value), Some(norm)) => {
             let grounds = bound.provenance.map_or(String::new(), |p| format!("; constants {p}"));

@@ -5,7 +5,7 @@ use provi::functional::PosteriorMoments;
 use provi_analysis::model::compiled::ConstrainedRecord;
 use provi_analysis::number::{bound, decimals, probability, share_decimals, to_spread, within};
 use provi_analysis::record::mixture::ScaleSummary;
-use provi_analysis::show::rows::{Row, moments, positive};
+use provi_analysis::show::rows::{Row, moments, positive, rest_on_a_word};
 use provi_analysis::show::words::INTEGRATED;
 
 use super::columns::{Columns, Side};
@@ -52,6 +52,8 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
     }
     let mixed = rows.iter().any(|(_, f)| f.is_mixed());
     let weighed = rows.iter().any(|(_, f)| f.is_weighed());
+    let declared = rest_on_a_word(rows, measured);
+    let within = if declared { "within ± if the declared curvature is right" } else { "proved within ±" };
     let about = match (measured.is_some(), any) {
         (true, _) if weighed => {
             "mean, sd: the posterior's, within ± as far as the sum over the scales goes; interval: of weighted draws of the mixture, an estimate; \
@@ -70,10 +72,13 @@ pub(crate) fn posterior(rows: &[Row], level: f64, measured: Option<&PosteriorMom
         (false, true) if mixed => "all are the mixture's; the posterior's mean and sd are within ±",
         (false, false) if mixed => "all are the mixture's; how far the posterior's are is not known",
         (true, _) if furthest <= USEFUL => &format!(
-            "mean, sd: the posterior's, proved within ±; P(>0) too, within {}; interval: the Gaussian's",
+            "mean, sd: the posterior's, {within}; P(>0) too, within {}; interval: the Gaussian's",
             bound(furthest, 2)
         ),
-        (true, _) => "mean, sd: the posterior's, proved within ±; interval, P(>0): the Gaussian's",
+        (true, _) => &format!("mean, sd: the posterior's, {within}; interval, P(>0): the Gaussian's"),
+        (false, true) if declared => {
+            "all are the Gaussian's; if the declared curvature is right, the posterior's mean and sd are within ±"
+        }
         (false, true) => "all are the Gaussian's; the posterior's mean and sd are proved to be within ±",
         (false, false) => "all are the Gaussian's; how far the posterior's are is not proved",
     };

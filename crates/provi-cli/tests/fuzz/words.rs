@@ -152,10 +152,13 @@ const METHODS: &[&str] = &[
     "proj-entropy-triangular",
     "proj-stl",
     "prox-controlled",
+    "proj-adaptive",
+    "proj-adaptive-stl",
     "proj-controlled",
     "natural-gradient",
     "bures-wasserstein",
     "batch-and-match",
+    "dowg",
     REST,
     "adam",
 ];
@@ -212,6 +215,7 @@ impl Case {
             17 if chance.once_in(2) => prior(&mut words, chance),
             17 => inspect(&mut words, chance),
             18 if chance.once_in(2) => calibrate(&mut words, chance),
+            18 if chance.once_in(2) => location_scale(&mut words, chance),
             18 => plan(&mut words, chance),
             _ => explain(&mut words, chance),
         }
@@ -406,6 +410,28 @@ fn calibrate(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 4, "--seed", COUNTS);
     option(words, chance, 6, "--threads", &["1", "2", REST, "0", "x"]);
     option(words, chance, 4, "--out", OUTS);
+    flag(words, chance, 4, "--json");
+    flag(words, chance, 4, "--quiet");
+}
+
+fn location_scale(words: &mut Words, chance: &mut Chance) {
+    say(words, &["location-scale", chance.of(TABLES), chance.of(FORMULAS)]);
+    model(words, chance);
+    let laws =
+        ["student-t:8", "laplace", "logistic", "uniform", "gaussian", REST, "student-t:4", "cauchy", ""];
+    words.push(format!("--base-law={}", chance.of(&laws)));
+    words.push(format!("--time-limit={}", chance.of(LIMITS)));
+    option(words, chance, 3, "--method", METHODS);
+    option(words, chance, 3, "--steps", &["1", "50", "2000", REST, "0", "-1"]);
+    option(words, chance, 6, "--distance", NUMBERS);
+    option(words, chance, 6, "--draws", COUNTS);
+    option(words, chance, 8, "--family-of-q", PATTERNS);
+    option(words, chance, 4, "--level", NUMBERS);
+    option(words, chance, 4, "--seed", COUNTS);
+    option(words, chance, 6, "--threads", &["1", "2", REST, "0", "x"]);
+    option(words, chance, 4, "--out", OUTS);
+    option(words, chance, 6, "--number", COUNTS);
+    flag(words, chance, 4, "--force");
     flag(words, chance, 4, "--json");
     flag(words, chance, 4, "--quiet");
 }

@@ -246,6 +246,38 @@ fn the_bound_holds_and_is_not_vacuous() {
     }
 }
 
+/// Gram matrices of stripes against sums in twice the precision: γ_h of the sum of the sizes of the terms, h = gram_chain.
+#[test]
+fn gram_matrices_are_within_their_chain() {
+    let (rows, columns) = (20_000, 3);
+    let problem = Problem::new(Family::Logistic, rows, columns, false);
+    let table = problem.table();
+    let values: Vec<f64> = numbers(21, rows - 100).iter().map(|v| 1.0 + v).collect();
+    let found = twin::gram(&table, 100, &values).unwrap();
+    let chain = rounding::gamma(table.shape().gram_chain());
+    for i in 0..columns {
+        for j in 0..columns {
+            let (mut exact, mut size) = (Twice::default(), 0.0);
+            for (n, v) in values.iter().enumerate() {
+                let row = twin::row(&table, 100 + n);
+                let product = row[i] * v;
+                // v·x is rounded once; what that loses is a product of its own.
+                exact = exact.add_product(product, row[j]).add_product(row[i].mul_add(*v, -product), row[j]);
+                size += (row[i] * v * row[j]).abs();
+            }
+            let error = exact.minus(found[i * columns + j]).abs();
+            assert!(error <= chain * size, "{error:e} {size}");
+            assert_eq!(found[i * columns + j].to_bits(), found[j * columns + i].to_bits());
+        }
+    }
+    // A weight that is left out is seen.
+    let mut planted = values.clone();
+    planted[7] = 0.0;
+    let other = twin::gram(&table, 100, &planted).unwrap();
+    assert!((other[0] - found[0]).abs() > chain * found[0]);
+    assert!(twin::gram(&table, 101, &values).is_err() && twin::gram(&table, 0, &[]).is_err());
+}
+
 /// Sums alone: terms of one size, whose rounding errors pile up along the chain. γ_h holds, h = value_chain; the γ of a chain of
 /// log₂ N additions does not.
 #[test]

@@ -34,6 +34,7 @@ from ._domain import Domain
 from ._compare import Compared, Comparison, compare
 from ._fit import Fit, Variable
 from ._effects import Effects
+from ._located import LocationScaleFit, location_scale
 from ._loo import Loo
 from ._robust import Robust
 from ._formula import FormulaFit, fit_formula, load
@@ -57,6 +58,7 @@ from ._model import (
     probit,
     weibull,
 )
+from ._mixture import MixtureFit, mixture
 from ._numpyro import from_numpyro
 from ._nuts import NutsStart
 from ._provi import __version__
@@ -84,6 +86,8 @@ __all__ = [
     "Functional",
     "Grounds",
     "Interval",
+    "LocationScaleFit",
+    "MixtureFit",
     "Model",
     "MomentStatement",
     "NutsStart",
@@ -119,7 +123,9 @@ __all__ = [
     "hierarchical_logistic",
     "linear",
     "load",
+    "location_scale",
     "logistic",
+    "mixture",
     "negative_binomial",
     "poisson",
     "prior_predictive",

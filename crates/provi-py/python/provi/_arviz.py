@@ -38,16 +38,7 @@ def to_arviz(
     attrs = {**library, **_attributes(fit, seed, law, bound)}
 
     layout = {variable.name: variable for variable in fit.variables}
-    data, coords = {}, dict(axes)
-    for name, values in by_variable.items():
-        shaped = values.reshape(chains, draws, *values.shape[1:])
-        variable = layout.get(name)
-        if variable is not None and variable.shape == values.shape[1:]:
-            dims = variable.dims
-            coords.update({dim: list(labels) for dim, labels in zip(dims, variable.coords)})
-        else:
-            dims = tuple(f"{name}_dim_{i}" for i in range(values.ndim - 1))
-        data[name] = (("chain", "draw", *dims), shaped)
+    data, coords = _shaped(by_variable, layout, chains, draws)
     if law == "mixture":
         found = {name: x.reshape(chains, draws) for name, x in fit.sample_scales(chains * draws, seed).items()}
         if "sigma" in found:
@@ -87,11 +78,52 @@ def to_arviz(
         if observed:
             named = {name: (tuple(f"{name}_dim_{i}" for i in range(x.ndim)), x) for name, x in observed.items()}
             groups["observed_data"] = xarray.Dataset(named, attrs=library)
+    return packed(groups, attrs)
+
+
+def packed(groups: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+    """Groups as the installed ArviZ holds them."""
+    import arviz
+    import xarray
+
     if hasattr(arviz, "InferenceData"):
         return arviz.InferenceData(attrs=attrs, warn_on_custom_groups=False, **groups)
     tree = xarray.DataTree.from_dict(groups)
     tree.attrs.update(attrs)
     return tree
+
+
+def groups_of(by_variable: Any, layout: Any, log_q: np.ndarray, chains: int, draws: int, attrs: dict[str, Any]) -> dict[str, Any]:
+    """The draws of a law about which nothing is proved, and its log density at them."""
+    try:
+        import arviz  # noqa: F401
+        import xarray
+    except ImportError as error:
+        raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
+    library = {"inference_library": "provi", "inference_library_version": _provi.__version__}
+    data, coords = _shaped(by_variable, layout, chains, draws)
+    stats = {"log_q": (("chain", "draw"), log_q.reshape(chains, draws))}
+    axes = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    return {
+        "posterior": xarray.Dataset(data, coords=coords, attrs={**library, **attrs}),
+        "sample_stats": xarray.Dataset(stats, coords=axes, attrs=library),
+    }
+
+
+def _shaped(by_variable: Any, layout: Any, chains: int, draws: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arrays (n, …) by name under their dimensions, and the labels of these."""
+    data: dict[str, Any] = {}
+    coords: dict[str, Any] = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    for name, values in by_variable.items():
+        shaped = values.reshape(chains, draws, *values.shape[1:])
+        variable = layout.get(name)
+        if variable is not None and variable.shape == values.shape[1:]:
+            dims = variable.dims
+            coords.update({dim: list(labels) for dim, labels in zip(dims, variable.coords)})
+        else:
+            dims = tuple(f"{name}_dim_{i}" for i in range(values.ndim - 1))
+        data[name] = (("chain", "draw", *dims), shaped)
+    return data, coords
 
 
 def _by_draw(xarray: Any, found: Mapping[str, Any], chains: int, draws: int, attrs: dict[str, Any]) -> Any:

@@ -86,7 +86,7 @@ class Model:
             ``"cpu"``; or ``"cuda:0"``, which is refused if it cannot be used. Numbers are the same up to rounding, and the certificate counts it.
         time_limit: seconds after which the run stops and keeps the answer so far.
         method: how the answer is found, by its name in `docs/automatic.md` and `provi explain methods`; or an unproven recipe:
-            ``"natural-gradient"``, ``"bures-wasserstein"`` or ``"batch-and-match"``, for black boxes too.
+            ``"natural-gradient"``, ``"bures-wasserstein"`` or ``"batch-and-match"``, for black boxes too, and ``"dowg"``.
         progress: a bar on standard error or in the notebook; by default if there is a terminal or notebook. Or a function
             ``f(step, steps, elbo, gap)``.
         init: where the search begins.

@@ -159,6 +159,13 @@ pub const ENTRIES: &[Entry] = &[
         steps::proj_triangular,
     ),
     entry(
+        "proj-ball",
+        Chapter::Steps,
+        "shrinking by one factor s and clamping at 1/√M is the nearest point of 𝒲_M or {C_ii ≥ 1/√M} in the ball ‖w−(z̃,0)‖ ≤ R, which holds w* for R = √(d/μ); its diameter is 2√(R²−d/M), and E‖g_N‖² ≤ (X+√(dM))² + (Y²−X²)/N on it",
+        0.5,
+        steps::proj_ball,
+    ),
+    entry(
         "recursion",
         Chapter::Rates,
         "E‖w_T−w*‖² ≤ e_T, e⁺ = (1 − 2γμ + γ²a)e + γ²b along the steps taken, for every method and schedule",
@@ -220,6 +227,20 @@ pub const ENTRIES: &[Entry] = &[
         "Proj-SGD, γ = √(2/(aT)): E f(w̄_T) − f* ≤ √(2a/T)e_0 + b/√(2aT)",
         0.02,
         rates::proj_convex,
+    ),
+    entry(
+        "rate-proj-adaptive",
+        Chapter::Rates,
+        "Proj-SGD in a set of diameter D, γ_t = D/√(2Σ‖g_s‖²): Σ⟨g_t, w_t−w⟩ ≤ √2·D·√Σ‖g_t‖² whatever the g_t, and E f(w̄_T) − f* ≤ √2·D·√(sup E‖g‖²/T)",
+        0.5,
+        rates::proj_adaptive,
+    ),
+    entry(
+        "dowg",
+        Chapter::Rates,
+        "DoWG with exact gradients: f(w̄_T) − f* ≤ r_T(2‖w_0−w*‖ + 3r_T)·√(Σ r_t²‖g_t‖²)/Σ r_t²",
+        0.05,
+        rates::dowg,
     ),
     entry(
         "rate-proj-stl-gaussian",

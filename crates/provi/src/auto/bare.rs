@@ -91,7 +91,9 @@ impl<'a> Run<'a, '_> {
         let mut inside =
             Run { auto: &auto, target: view, seed, begin, watch, trace: Vec::new(), audit_seconds: 0.0 };
         let found = inside.search_as_it_is(which)?;
-        Ok(Found { q: standard.map().own_gaussian(&found.q), ..found })
+        let own = |q: &Gaussian<Triangular>| standard.map().own_gaussian(q);
+        let (ends, rivals) = (found.ends.iter().map(own).collect(), found.rivals.iter().map(own).collect());
+        Ok(Found { q: own(&found.q), ends, rivals, ..found })
     }
 
     /// The search in the target's own coordinates.
@@ -154,7 +156,8 @@ impl<'a> Run<'a, '_> {
         if !state.stopped {
             improper::check(view, &before, &best.q)?;
         }
-        let beginnings = record(&explored, &best, &racers, ending);
+        let (beginnings, rivals) = record(&explored, &best, &racers, ending);
+        let ends = explored.ends.into_iter().flatten().map(|end| end.q).collect();
         let known = best.ascent.neg_elbo_known().or_else(|| {
             let (value, error) = (-best.score.elbo, best.score.se);
             value.is_finite().then_some(NegElbo { value, error, exact: false })
@@ -172,6 +175,8 @@ impl<'a> Run<'a, '_> {
             audited: None,
             trace: state.trace,
             beginnings: Some(beginnings),
+            ends,
+            rivals,
             scatter: check.scatter,
             q: best.q,
         })
@@ -366,8 +371,14 @@ impl State {
     }
 }
 
-/// How many beginnings ended where.
-fn record(explored: &Explored, best: &Racer<'_>, rivals: &[Racer<'_>], ending: Ending) -> Beginnings {
+/// How many beginnings ended where, and the Gaussians of the rivals.
+fn record(
+    explored: &Explored,
+    best: &Racer<'_>,
+    rivals: &[Racer<'_>],
+    ending: Ending,
+) -> (Beginnings, Vec<Gaussian<Triangular>>) {
+    let mut places = Vec::new();
     let mut out = Beginnings { tried: explored.ends.len(), ending, ..Beginnings::default() };
     out.failed = explored.ends.iter().filter(|end| end.is_none()).count();
     for end in explored.ends.iter().flatten() {
@@ -384,7 +395,8 @@ fn record(explored: &Explored, best: &Racer<'_>, rivals: &[Racer<'_>], ending: E
         let noise = 3.0 * rival.score.se.hypot(best.score.se);
         if best.score.elbo - rival.score.elbo <= RIVAL + noise {
             out.rivals.push(Place { beginnings: count, elbo: rival.score.elbo, elbo_se: rival.score.se });
+            places.push(rival.q.clone());
         }
     }
-    out
+    (out, places)
 }

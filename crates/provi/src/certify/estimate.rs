@@ -112,11 +112,21 @@ pub fn log_ratios<'t>(
     points: &Matrix,
 ) -> Result<Vec<f64>> {
     let target = target.into();
-    let d = q.dim();
-    for (what, found) in [("Gaussian", d), ("point", points.columns())] {
-        if found != target.dim() {
-            return Err(Error::Shape { what, found, expected: target.dim() });
-        }
+    if q.dim() != target.dim() {
+        return Err(Error::Shape { what: "Gaussian", found: q.dim(), expected: target.dim() });
+    }
+    log_ratios_under(target, points, |z| q.log_density(z))
+}
+
+/// [`log_ratios`] for any law with a log density `log_q`.
+pub fn log_ratios_under<'t>(
+    target: impl Into<Evaluator<'t>>,
+    points: &Matrix,
+    log_q: impl Fn(&[f64]) -> Result<f64>,
+) -> Result<Vec<f64>> {
+    let (target, d) = (target.into(), points.columns());
+    if d != target.dim() {
+        return Err(Error::Shape { what: "point", found: d, expected: target.dim() });
     }
     let mut ratios = vec![0.0; points.rows()];
     let mut gradients = vec![0.0; BATCH * d];
@@ -125,7 +135,7 @@ pub fn log_ratios<'t>(
         target.evaluate(z, ratios, &mut gradients[..z.len()], &mut scratch)?;
         for (k, (ratio, z)) in ratios.iter_mut().zip(z.chunks_exact(d)).enumerate() {
             check_weight(*ratio, b * BATCH + k, z)?;
-            *ratio -= q.log_density(z)?;
+            *ratio -= log_q(z)?;
         }
     }
     Ok(ratios)

@@ -15,6 +15,7 @@
 mod chain;
 mod envelope;
 mod layer;
+mod logistic;
 mod minorant;
 mod rounding;
 #[cfg(test)]

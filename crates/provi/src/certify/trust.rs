@@ -20,10 +20,12 @@
 mod elsewhere;
 pub mod limits;
 mod measure;
+mod mixture;
 mod proof;
 mod verdict;
 
 pub use measure::{Trust, trust, trust_beside};
+pub use mixture::trust_mixture;
 pub use proof::Proof;
 pub use verdict::Verdict;
 

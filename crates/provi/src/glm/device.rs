@@ -29,6 +29,9 @@ pub const USUAL_DRAWS: usize = 512;
 /// Draws that are handed over at once, at most.
 pub const MOST_DRAWS: usize = 4096;
 
+/// Rows of a Gram matrix that are handed over at once.
+pub const STRIPE: usize = 1 << 20;
+
 /// φ of the rows that a device may know, for a predictor s and a response y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -94,6 +97,8 @@ pub struct DeviceRounding {
     pub value_chain: usize,
     /// The longest chain of additions behind an entry of its gradient.
     pub slope_chain: usize,
+    /// The longest chain of additions behind an entry of a Gram matrix of all rows, taken in stripes that begin at multiples of [`STRIPE`].
+    pub gram_chain: usize,
     /// A bound of the error of φ and of φ', relative to 1 + the sum of the absolute values of their terms.
     pub function: f64,
 }
@@ -175,6 +180,9 @@ pub trait Held: fmt::Debug + Send + Sync {
         factor: &[f64],
         rules: &[DeviceRule<'_>],
     ) -> Result<DeviceMoments, DeviceFailure>;
+
+    /// Σ_n v_n a_n a_nᵀ over as many rows as there are numbers v_n ≥ 0, from row `first` on: d × d numbers, symmetric.
+    fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>, DeviceFailure>;
 }
 
 /// A device in use: clones share it, what it was used for, and whether it still works.
@@ -187,6 +195,7 @@ struct State {
     least_work: u64,
     gone: AtomicBool,
     draws: AtomicU64,
+    grams: AtomicU64,
     warnings: Mutex<Vec<String>>,
     notes: Mutex<Vec<String>>,
 }
@@ -199,9 +208,9 @@ impl OnDevice {
 
     /// For blocks of at least that many rows × columns × draws.
     pub fn with_least_work(device: impl Device + 'static, least_work: u64) -> Self {
-        let (gone, draws) = (AtomicBool::new(false), AtomicU64::new(0));
+        let (gone, draws, grams) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
         let (warnings, notes) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(State { device: Box::new(device), least_work, gone, draws, warnings, notes }))
+        Self(Arc::new(State { device: Box::new(device), least_work, gone, draws, grams, warnings, notes }))
     }
 
     /// The device.
@@ -226,6 +235,11 @@ impl OnDevice {
         self.0.draws.load(Ordering::Relaxed)
     }
 
+    /// How many Gram matrices it has taken so far.
+    pub fn grams(&self) -> u64 {
+        self.0.grams.load(Ordering::Relaxed)
+    }
+
     /// That it was given up, and why.
     pub fn warnings(&self) -> Vec<String> {
         self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -234,6 +248,10 @@ impl OnDevice {
     /// What it did not take, and why; it is used for the rest.
     pub fn notes(&self) -> Vec<String> {
         self.0.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn took_grams(&self, count: usize) {
+        self.0.grams.fetch_add(count as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn took(&self, draws: usize) {
@@ -262,7 +280,7 @@ impl OnDevice {
             add(
                 &self.0.warnings,
                 format!(
-                    "{name} and the processor differ by {off:.1e} in {what} of a draw, and rounding allows {bound:.1e}: the processor took over; \
+                    "{name} and the processor differ by {off:.1e} in {what}, and rounding allows {bound:.1e}: the processor took over; \
                  have the device tested before it is used again"
                 ),
             );

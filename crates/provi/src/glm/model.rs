@@ -420,6 +420,10 @@ impl LocalModel for Glm {
         self.rows.gram_terms()
     }
 
+    fn terms(&self) -> usize {
+        self.rows.len()
+    }
+
     fn local_grams(
         &self,
         q: &Gaussian<Triangular>,

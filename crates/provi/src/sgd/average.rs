@@ -32,6 +32,8 @@ pub enum Average {
         /// The power, zero or more.
         power: f64,
     },
+    /// Weights r_t² over w_0..w_{T−1}, r_t the distance travelled so far \[dowg\].
+    Travelled,
 }
 
 impl Average {
@@ -46,10 +48,15 @@ impl Average {
         Self::Discounted { discount: 1.0 / (1.0 + growth * gamma * gamma), includes_start: true }.checked()
     }
 
+    /// (w_0 + … + w_{T−1})/T, the mean of the points where gradients were taken [rate-proj-adaptive].
+    pub fn over_starts() -> Self {
+        Self::Discounted { discount: 1.0, includes_start: true }
+    }
+
     /// Whether its parameter is in range.
     pub fn check(&self) -> Result<()> {
         match *self {
-            Self::Last | Self::Uniform => Ok(()),
+            Self::Last | Self::Uniform | Self::Travelled => Ok(()),
             Self::Discounted { discount, .. } if discount > 0.0 && discount <= 1.0 => Ok(()),
             Self::Discounted { discount, .. } => {
                 Err(Error::OutOfRange { what: "discount θ", value: discount, needed: "in (0, 1]" })
@@ -63,7 +70,7 @@ impl Average {
     }
 
     fn includes_start(&self) -> bool {
-        matches!(self, Self::Discounted { includes_start: true, .. })
+        matches!(self, Self::Discounted { includes_start: true, .. } | Self::Travelled)
     }
 }
 
@@ -74,9 +81,13 @@ impl fmt::Display for Average {
             Self::Uniform => write!(f, "the mean of the iterates"),
             Self::Discounted { discount, includes_start } => {
                 let span = if *includes_start { "w_0..w_{T−1}" } else { "w_1..w_T" };
+                if *discount >= 1.0 {
+                    return write!(f, "the mean of {span}");
+                }
                 write!(f, "the mean of {span} with weights θ^(t+1), 1 − θ = {:.4e}", 1.0 - discount)
             }
             Self::Polynomial { power } => write!(f, "the mean of w_1..w_T with weights ∝ t^{power}"),
+            Self::Travelled => write!(f, "the mean of w_0..w_{{T−1}} with weights r_t²"),
         }
     }
 }
@@ -97,6 +108,8 @@ pub struct Averager {
     mean: Vec<f64>,
     count: u64,
     coefficient: f64,
+    /// The weight of the vector before, over that of the next one; for `Travelled`.
+    ratio: f64,
     /// Whether it has already seen the last vector.
     closed: bool,
 }
@@ -133,7 +146,7 @@ impl Averager {
     pub fn new(kind: Average, len: usize) -> Result<Self> {
         kind.check()?;
         let len = if kind == Average::Last { 0 } else { len };
-        Ok(Self { kind, mean: vec![0.0; len], count: 0, coefficient: f64::NAN, closed: false })
+        Ok(Self { kind, mean: vec![0.0; len], count: 0, coefficient: f64::NAN, ratio: 1.0, closed: false })
     }
 
     /// The kind of average.
@@ -163,6 +176,11 @@ impl Averager {
         self.coefficient = self.next_coefficient();
         self.count += 1;
         Ok(Some(self.coefficient))
+    }
+
+    /// Declares weight_{k−1}/weight_k for the next vector. Only [`Average::Travelled`] asks for it.
+    pub(crate) fn weigh(&mut self, ratio: f64) {
+        self.ratio = ratio;
     }
 
     /// The mean so far, for a caller that updates it itself; empty for `Average::Last`.
@@ -229,6 +247,8 @@ impl Averager {
                 x / (1.0 + x)
             }
             Average::Polynomial { power } => (power + 1.0) / (k + 1.0 + power),
+            // 1/c_k = 1 + (1/c_{k−1})·weight_{k−1}/weight_k
+            Average::Travelled => self.coefficient / (self.coefficient + self.ratio),
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::base::error::{Error, Result};
 use crate::base::gaussian::Factor;
 use crate::base::linalg::norm;
 use crate::base::scratch::Scratch;
-use crate::sgd::optimize::{Estimator, Moved};
+use crate::sgd::optimize::{Estimator, Formed, Moved};
 use provi_kernels::{axpy, dot};
 
 /// Which gradient a draw estimates, and how.
@@ -306,5 +306,17 @@ impl<F: Factor> Estimator for Sampled<'_, F> {
         let value = self.values.iter().sum::<f64>() / self.batch as f64;
         let towards = self.contract(w, gamma);
         Ok(Moved { distance: towards + self.subtract(w, gamma), value: Some(value) })
+    }
+}
+
+impl<F: Factor> Formed for Sampled<'_, F> {
+    fn form(&mut self, w: &[f64], t: u64, out: &mut [f64]) -> Result<Option<f64>> {
+        self.gradient(w, t, out)?;
+        Ok(Some(self.values.iter().sum::<f64>() / self.batch as f64))
+    }
+
+    fn square(&self, x: &[f64]) -> f64 {
+        let (mean, factor) = x.split_at(self.target.dim());
+        dot(mean, mean) + F::square_norm(mean.len(), factor)
     }
 }

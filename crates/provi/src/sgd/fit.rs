@@ -16,7 +16,7 @@ use crate::base::scratch::Scratch;
 use crate::base::stop::{check, phase};
 use crate::sgd::average::{Average, Averager};
 use crate::sgd::method::{Guard, MISSING_SMOOTHNESS, Space};
-use crate::sgd::optimize::{Moved, Progress, resume};
+use crate::sgd::optimize::{Progress, resume};
 use crate::sgd::plan::{Plan, Promise};
 use crate::sgd::subsample::Subsample;
 use crate::target::Target;
@@ -268,7 +268,7 @@ fn descend(
 ) -> Result<Outcome> {
     let d = plan.start.dim();
     // Start inside the set: the noise bound is used at w_0.
-    space.operator(plan, d)?.apply(&mut w, 0.0, &Moved { distance: f64::MAX, value: None })?;
+    space.operator(plan, d)?.apply(&mut w, 0.0, &space::UNKNOWN)?;
     let w = &mut w[..];
     let mut average = Averager::new(plan.average, w.len())?;
     let from = watch.from.take();
@@ -277,6 +277,8 @@ fn descend(
     let mut recorder = Recorder::new(plan.steps, plan.base_law.entropy_of(d), watch, begin);
     let stretch = recorder.every * STRETCH.div_ceil(recorder.every);
     let (mut steps, mut before, mark) = (0, 0.0, mark(plan, seed));
+    // What the sizes of later steps owe to earlier ones.
+    let mut memory = Vec::new();
     if let Some(from) = from {
         from.check()?;
         from.check_mark(&mark)?;
@@ -285,7 +287,7 @@ fn descend(
         let points = from.step / recorder.every
             + u64::from(from.step == plan.steps && !from.step.is_multiple_of(recorder.every));
         let traced = from.trace.len() as u64 == points && from.trace.iter().all(|at| at.steps == plan.steps);
-        if from.parameters.len() != w.len() || !from.memory.is_empty() || !whole || !traced {
+        if from.parameters.len() != w.len() || !whole || !traced {
             return Err(Error::Checkpoint { what: "is that of another plan" });
         }
         space
@@ -293,23 +295,26 @@ fn descend(
             .map_err(|_| Error::Checkpoint { what: "holds no Gaussian" })?;
         average.restore(&from.average, from.step)?;
         w.copy_from_slice(&from.parameters);
-        (steps, before, recorder.trace) = (from.step, from.seconds, from.trace);
+        space.start(plan, view, seed, d)?.remember(&from.memory)?;
+        (steps, before, recorder.trace, memory) = (from.step, from.seconds, from.trace, from.memory);
     }
     let mut gammas = plan.schedule.stepper_from(steps);
     let mut keeping = Keeping::new(keeper, begin, before);
-    let place = |step, w: &[f64], average: &Averager, trace: &[Snapshot], seconds| Checkpoint {
-        step,
-        parameters: w.to_vec(),
-        memory: Vec::new(),
-        average: average.state(),
-        trace: trace.to_vec(),
-        seconds,
-        mark: Some(mark.clone()),
-    };
-    keeping.stand(|seconds| place(steps, w, &average, &recorder.trace, seconds));
+    let place =
+        |step, w: &[f64], memory: &[f64], average: &Averager, trace: &[Snapshot], seconds| Checkpoint {
+            step,
+            parameters: w.to_vec(),
+            memory: memory.to_vec(),
+            average: average.state(),
+            trace: trace.to_vec(),
+            seconds,
+            mark: Some(mark.clone()),
+        };
+    keeping.stand(|seconds| place(steps, w, &memory, &average, &recorder.trace, seconds));
     while steps < plan.steps {
         let (first, end) = (steps, (steps + stretch).min(plan.steps));
         let mut problem = space.start(plan, view, seed, d)?;
+        problem.remember(&memory)?;
         let see = &mut |p: &Progress<'_>| recorder.see(space, d, p);
         let mut go = || resume(&mut *problem, w, &mut gammas, &mut average, first..end, see);
         // A step that is cut off between two evaluations is not made.
@@ -317,9 +322,10 @@ fn descend(
             Some(signal) => signal.steps("the steps", go)?,
             None => go()?,
         };
+        memory = problem.memory();
         // A stretch that was cut short starts again.
         if steps == end {
-            keeping.stand(|seconds| place(steps, w, &average, &recorder.trace, seconds));
+            keeping.stand(|seconds| place(steps, w, &memory, &average, &recorder.trace, seconds));
         }
         keeping.save(steps < end);
         if let Some(error) = recorder.lost.take() {

@@ -151,6 +151,13 @@ impl Forecast {
                             (_, Space::Symmetric) => 3 * square + packed,
                         };
                         add(Phase::Steps, "inverse and projection", inverse);
+                        // The gradient, and w_0 or an eigendecomposition.
+                        let formed = match (method.follows_draws(), method.space()) {
+                            (false, _) => 0,
+                            (true, Space::Triangular) => 3 * packed,
+                            (true, Space::Symmetric) => 4 * square + packed,
+                        };
+                        add(Phase::Steps, "adaptive steps", formed);
                     }
                 }
             }

@@ -19,16 +19,21 @@ use crate::theory::schedule::StepKind;
 /// | `proj-stl` | sticking the landing | projection on 𝒲_M | 𝒮ᵈ | [noise-stl], [noise-batch] | [rate-proj-strong] |
 /// | `prox-controlled` | energy, controlled by a quadratic | prox | 𝒯ᵈ | [noise-controlled] | \[recursion\] |
 /// | `proj-controlled` | entropy, controlled | C_ii ≥ 1/√M | 𝒯ᵈ | [noise-controlled] | \[recursion\] |
+/// | `proj-adaptive` | entropy | C_ii ≥ 1/√M, in a ball | 𝒯ᵈ | [proj-ball], [noise-batch] | [rate-proj-adaptive] |
+/// | `proj-adaptive-stl` | sticking the landing | 𝒲_M, in a ball | 𝒮ᵈ | [proj-ball], [noise-batch] | [rate-proj-adaptive] |
 /// | `exact` | none: ∇l by quadrature | prox | 𝒯ᵈ | 0 | contraction \[recursion\] |
 ///
-/// With draws of another law than the normal, `prox-energy`, `proj-entropy-triangular` and the controlled methods have the same
+/// The adaptive methods decide the size of a step by their draws; all others have it planned.
+///
+/// With draws of another law than the normal, `prox-energy`, `proj-entropy-triangular`, `proj-adaptive` and the controlled methods have the same
 /// theorems with d + κ in place of d + 3 \[base-law\]; the others have none ([`Method::check_law`]).
 ///
 /// Cost of a step beyond the target's: `prox-energy` and `proj-entropy-triangular` take one pass over C and O(d); the controlled
-/// methods take three.
+/// methods take three, `proj-adaptive` a few.
 /// `proj-stl` takes five passes over C or its inverse while the projection is inactive (or, for batches beyond d/8,
 /// a Cholesky factorisation of C). `proj-entropy` takes an inverse of C, O(d³). Both take a Cholesky factorisation
-/// when the projection may be active, and some eigenpairs when it is. `exact` takes a few passes over the data and
+/// when the projection may be active, and some eigenpairs when it is. `proj-adaptive-stl` takes a Cholesky factorisation, and an
+/// eigendecomposition where the ball binds. `exact` takes a few passes over the data and
 /// a product of d × d matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,6 +50,10 @@ pub enum Method {
     ProxControlled,
     /// Algorithm 2 on triangular factors with a quadratic as control variate.
     ProjControlled,
+    /// Algorithm 2 on the triangular factors of a ball, with steps that the draws decide.
+    ProjAdaptive,
+    /// Algorithm 3 on the symmetric factors of a ball, with steps that the draws decide.
+    ProjAdaptiveStl,
     /// Proximal gradient steps without noise, for targets with exact expectations.
     Exact,
     /// Anything else: it runs, and has no promise.
@@ -59,6 +68,9 @@ pub enum Recipe {
     Pairing(Pairing),
     /// Natural gradients, Bures–Wasserstein steps, or batch and match; each has a name that users type ([`Method::recipes`]).
     Walk(Walk),
+    /// DoWG: `proj-entropy-triangular` with steps from the distance travelled, `dowg` to users. Its theorem is for exact gradients
+    /// \[dowg\].
+    Dowg,
 }
 
 /// An estimator and a guard that no theorem pairs.
@@ -111,20 +123,26 @@ impl Recipe {
         match self {
             Self::Pairing(_) => "no theorem covers this pairing of estimator and step".into(),
             Self::Walk(walk) => format!("{walk} is an unproven recipe: no theorem here covers its steps"),
+            Self::Dowg => "dowg is an unproven recipe: its theorem is for gradients without noise".into(),
         }
     }
 }
 
 /// The proved methods by the names that users type.
-const NAMED: [(&str, Method); 7] = [
+const NAMED: [(&str, Method); 9] = [
     ("prox-energy", Method::ProxEnergy),
     ("proj-entropy", Method::ProjEntropy),
     ("proj-entropy-triangular", Method::ProjEntropyTriangular),
     ("proj-stl", Method::ProjStl),
     ("prox-controlled", Method::ProxControlled),
     ("proj-controlled", Method::ProjControlled),
+    ("proj-adaptive", Method::ProjAdaptive),
+    ("proj-adaptive-stl", Method::ProjAdaptiveStl),
     ("exact", Method::Exact),
 ];
+
+/// DoWG as users type it.
+const DOWG: (&str, Method) = ("dowg", Method::Unproven(Recipe::Dowg));
 
 impl Method {
     /// Every proved method with its name.
@@ -134,7 +152,7 @@ impl Method {
 
     /// Every unproven recipe that has a name.
     pub fn recipes() -> impl Iterator<Item = (&'static str, Method)> {
-        Walk::named().map(|(name, walk)| (name, Self::Unproven(Recipe::Walk(walk))))
+        Walk::named().map(|(name, walk)| (name, Self::Unproven(Recipe::Walk(walk)))).chain([DOWG])
     }
 
     /// The name that users type; "unproven" for a recipe without one.
@@ -158,8 +176,12 @@ impl Method {
     pub fn estimator(self) -> Option<Kind> {
         match self {
             Self::ProxEnergy | Self::ProxControlled => Some(Kind::Energy),
-            Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjControlled => Some(Kind::Entropy),
-            Self::ProjStl => Some(Kind::Stl),
+            Self::ProjEntropy
+            | Self::ProjEntropyTriangular
+            | Self::ProjControlled
+            | Self::ProjAdaptive
+            | Self::Unproven(Recipe::Dowg) => Some(Kind::Entropy),
+            Self::ProjStl | Self::ProjAdaptiveStl => Some(Kind::Stl),
             Self::Exact | Self::Unproven(Recipe::Walk(_)) => None,
             Self::Unproven(Recipe::Pairing(pairing)) => Some(pairing.estimator),
         }
@@ -169,9 +191,13 @@ impl Method {
     pub fn guard(self) -> Guard {
         match self {
             Self::ProxEnergy | Self::ProxControlled | Self::Exact => Guard::Prox,
-            Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjStl | Self::ProjControlled => {
-                Guard::Projection
-            }
+            Self::ProjEntropy
+            | Self::ProjEntropyTriangular
+            | Self::ProjStl
+            | Self::ProjControlled
+            | Self::ProjAdaptive
+            | Self::ProjAdaptiveStl
+            | Self::Unproven(Recipe::Dowg) => Guard::Projection,
             Self::Unproven(Recipe::Pairing(pairing)) => pairing.guard,
             Self::Unproven(Recipe::Walk(_)) => Guard::Nothing,
         }
@@ -184,9 +210,10 @@ impl Method {
             | Self::ProjEntropyTriangular
             | Self::ProxControlled
             | Self::ProjControlled
+            | Self::ProjAdaptive
             | Self::Exact
-            | Self::Unproven(Recipe::Walk(_)) => Space::Triangular,
-            Self::ProjEntropy | Self::ProjStl => Space::Symmetric,
+            | Self::Unproven(Recipe::Walk(_) | Recipe::Dowg) => Space::Triangular,
+            Self::ProjEntropy | Self::ProjStl | Self::ProjAdaptiveStl => Space::Symmetric,
             Self::Unproven(Recipe::Pairing(pairing)) => pairing.space,
         }
     }
@@ -194,6 +221,16 @@ impl Method {
     /// Whether a quadratic controls its draws [noise-controlled].
     pub fn is_controlled(self) -> bool {
         matches!(self, Self::ProxControlled | Self::ProjControlled)
+    }
+
+    /// Whether its steps stay in a ball, with sizes that its draws decide, under a promise [rate-proj-adaptive].
+    pub fn is_adaptive(self) -> bool {
+        matches!(self, Self::ProjAdaptive | Self::ProjAdaptiveStl)
+    }
+
+    /// Whether its draws decide the sizes of its steps.
+    pub fn follows_draws(self) -> bool {
+        self.is_adaptive() || self == DOWG.1
     }
 
     /// Which family of theorems the step belongs to.
@@ -214,6 +251,11 @@ impl Method {
                 method: self.name(),
                 why: "the quadratic controls the sum of all terms, not a few of them",
                 otherwise: "leave the subsample out",
+            }),
+            Self::ProjAdaptive | Self::ProjAdaptiveStl => Err(Error::NotSubsampled {
+                method: self.name(),
+                why: "the noise on a ball is bounded for the sum of all terms only",
+                otherwise: "the recipe dowg",
             }),
             Self::ProjStl => Err(Error::NotSubsampled {
                 method: self.name(),
@@ -276,6 +318,9 @@ impl Method {
             Self::ProxControlled | Self::ProjControlled => refused(
                 "controlled draws are made with a full triangle; use prox-energy, proj-entropy-triangular or exact",
             ),
+            Self::ProjAdaptive | Self::ProjAdaptiveStl => refused(
+                "steps in a ball are made with a full factor; use prox-energy, proj-entropy-triangular or exact",
+            ),
             Self::ProjEntropy | Self::ProjStl => refused(
                 "proj-entropy and proj-stl have symmetric factors, whose projection fills every entry; use prox-energy, \
                  proj-entropy-triangular (the same projection where C is diagonal) or exact",
@@ -295,16 +340,19 @@ impl Method {
         let refused = |why| Err(Error::BaseLaw { law: law.to_string(), why });
         match self {
             _ if law.is_gaussian() => Ok(()),
-            Self::ProxEnergy | Self::ProjEntropyTriangular | Self::ProxControlled | Self::ProjControlled => {
-                Ok(())
-            }
+            Self::ProxEnergy
+            | Self::ProjEntropyTriangular
+            | Self::ProxControlled
+            | Self::ProjControlled
+            | Self::ProjAdaptive
+            | Self::Unproven(Recipe::Dowg) => Ok(()),
             Self::ProjEntropy => refused(
                 "proj-entropy has symmetric factors, and the projection is proved to keep the optimum for normal draws \
                  only; use proj-entropy-triangular or prox-energy",
             ),
-            Self::ProjStl => {
-                refused("proj-stl uses log q of a Gaussian; use prox-energy or proj-entropy-triangular")
-            }
+            Self::ProjStl | Self::ProjAdaptiveStl => refused(
+                "sticking the landing uses log q of a Gaussian; use prox-energy or proj-entropy-triangular",
+            ),
             Self::Exact => refused(
                 "exact takes expectations under a Gaussian; use prox-energy or proj-entropy-triangular",
             ),
@@ -344,10 +392,10 @@ impl Method {
         };
         match self {
             Self::ProxEnergy => noise::energy_batch(base, smoothness, draws, v_star()?),
-            Self::ProjEntropy | Self::ProjEntropyTriangular => {
+            Self::ProjEntropy | Self::ProjEntropyTriangular | Self::ProjAdaptive => {
                 noise::entropy_batch(base, smoothness, draws, v_star()?)
             }
-            Self::ProjStl => {
+            Self::ProjStl | Self::ProjAdaptiveStl => {
                 let residual = noise::residual_smoothness(
                     smoothness,
                     curvature.convexity(),
@@ -428,8 +476,8 @@ impl std::str::FromStr for Method {
         all.find(|(name, _)| *name == text).map(|(_, method)| method).ok_or_else(|| Error::UnknownName {
             what: "method",
             found: text.to_owned(),
-            known: "prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, proj-controlled, exact, and \
-                    unproven natural-gradient, bures-wasserstein, batch-and-match",
+            known: "prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, proj-controlled, proj-adaptive, \
+                    proj-adaptive-stl, exact, and unproven natural-gradient, bures-wasserstein, batch-and-match, dowg",
         })
     }
 }
@@ -454,7 +502,8 @@ impl std::str::FromStr for Choice {
                 what: "method",
                 found: text.to_owned(),
                 known: "auto, prox-energy, proj-entropy, proj-entropy-triangular, proj-stl, prox-controlled, \
-                        proj-controlled, exact, and unproven natural-gradient, bures-wasserstein, batch-and-match",
+                        proj-controlled, proj-adaptive, proj-adaptive-stl, exact, and unproven natural-gradient, \
+                        bures-wasserstein, batch-and-match, dowg",
             }),
         }
     }
@@ -491,14 +540,14 @@ mod tests {
         assert!(Recipe::new(Kind::Stl, Guard::Projection, Space::Triangular).is_ok());
     }
 
-    /// The closed list: two methods and their controlled forms with every law, all with the normal one.
+    /// The closed list: two methods, their controlled forms and one adaptive one with every law, all with the normal one.
     #[test]
     fn only_proved_pairings_of_method_and_law_go_through() {
         let laws = [BaseLaw::Laplace, BaseLaw::Logistic, BaseLaw::Uniform, BaseLaw::student_t(5.0).unwrap()];
         for (_, method) in Method::named() {
             assert!(method.check_law(BaseLaw::Gaussian).is_ok());
             let plain = matches!(method, Method::ProxEnergy | Method::ProjEntropyTriangular);
-            let proved = plain || method.is_controlled();
+            let proved = plain || method.is_controlled() || method == Method::ProjAdaptive;
             for law in laws {
                 assert_eq!(method.check_law(law).is_ok(), proved, "{method} {law}");
             }
@@ -509,7 +558,9 @@ mod tests {
         assert!(recipe(Kind::Entropy, Guard::Projection, Space::Symmetric).check_law(law).is_err());
         assert!(recipe(Kind::Stl, Guard::Projection, Space::Triangular).check_law(law).is_err());
         assert!(recipe(Kind::Score, Guard::Nothing, Space::Triangular).check_law(law).is_err());
-        assert!(Method::recipes().all(|(_, walk)| walk.check_law(law).is_err()));
+        assert!(
+            Method::recipes().all(|(_, recipe)| recipe.check_law(law).is_err() == recipe.walk().is_some())
+        );
     }
 
     #[test]

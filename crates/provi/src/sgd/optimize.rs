@@ -6,7 +6,7 @@
 //! ```
 //! The only hypothesis on the noise is E‖g‖² ≤ a‖w − w*‖² + b. Subsampled least squares satisfies it; it does not
 //! have a bounded variance. [`QuadraticallyBounded`] turns the constants into steps, averages and bounds;
-//! [`minimise`] runs.
+//! [`minimise`] runs. [`Adaptive`] lets the draws decide the size of a step, on a set of known diameter.
 //!
 //! A lasso by rows, in one dimension so that w* is a soft threshold: plan, run, and see the bound hold.
 //! ```
@@ -47,8 +47,10 @@
 //! # Ok::<(), provi::Error>(())
 //! ```
 
+mod adaptive;
 mod bounded;
 
+pub use adaptive::{Adaptive, Formed, first_reach};
 pub use bounded::QuadraticallyBounded;
 
 use std::ops::{ControlFlow, Range};
@@ -89,6 +91,26 @@ impl<O: Operator + ?Sized> Operator for Box<O> {
 pub trait Problem {
     /// w_t → w_{t+1}.
     fn advance(&mut self, w: &mut [f64], t: u64, gamma: f64) -> Result<Moved>;
+
+    /// Whether it decides the size of its steps by its draws. Then γ is the constant of its rule, not a size.
+    fn follows_draws(&self) -> bool {
+        false
+    }
+
+    /// The size of the last step; `planned` is the γ that was passed to it.
+    fn step_size(&self, planned: f64) -> f64 {
+        planned
+    }
+
+    /// What later steps need to know about earlier ones besides w.
+    fn memory(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Continues from the memory of another run; an empty one is a new run.
+    fn remember(&mut self, memory: &[f64]) -> Result<()> {
+        if memory.is_empty() { Ok(()) } else { Err(Error::Checkpoint { what: "is that of another plan" }) }
+    }
 
     /// Brings w up to date, if parts of the steps were deferred.
     fn settle(&mut self, _w: &mut [f64]) -> Result<()> {
@@ -204,6 +226,11 @@ pub fn resume<P: Problem + ?Sized>(
     watch: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
 ) -> Result<u64> {
     average.fits(w.len())?;
+    if gammas.is_set_by_draws() != problem.follows_draws() {
+        return Err(Error::Pairing {
+            why: "steps that the draws decide need a problem that follows them, and no other schedule",
+        });
+    }
     let (mut made, mut gamma) = (0, f64::NAN);
     for t in steps.clone() {
         let shown = average.wants(t);
@@ -225,6 +252,7 @@ pub fn resume<P: Problem + ?Sized>(
             return Err(Error::Diverged { step: t, gamma });
         }
         made += 1;
+        let gamma = problem.step_size(gamma);
         if watch(&Progress { t, gamma, moved, w }).is_break() {
             break;
         }

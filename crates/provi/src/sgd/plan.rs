@@ -1,6 +1,7 @@
 //! Planning: target + method + (accuracy or steps) → T, γ_t, average, and the bound that they promise, before any
 //! draw.
 
+mod adaptive;
 mod comparison;
 mod coordinates;
 mod promise;
@@ -20,6 +21,7 @@ use crate::sgd::average::Average;
 use crate::sgd::estimator::Control;
 use crate::sgd::memory::{Forecast, Size};
 use crate::sgd::method::{Choice, MISSING_SMOOTHNESS, Method, noise_base};
+use crate::sgd::step::Ball;
 use crate::sgd::subsample::{Law, Sampling, Subsample};
 use crate::target::curvature::Curvature;
 use crate::target::mode::{Mode, find_mode, laplace};
@@ -27,6 +29,7 @@ use crate::target::{Target, trusted_curvature};
 use crate::theory::rate;
 use crate::theory::recursion::{Contraction, Recursion};
 use crate::theory::schedule::{Schedule, StepKind};
+use adaptive::Aim;
 use setting::Setting;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -47,7 +50,7 @@ pub const MOST_STEPS: u64 = 1_000_000_000_000;
 /// | [`Planner::to_distance`] | the shortest proved run to an accuracy \[schedule-optimal\] |
 /// | [`Planner::to_steps`] | the best proved bound for a number of steps |
 /// | [`Planner::with_schedule`] | your own steps, with the bound that the recursion gives for them \[recursion\] |
-/// | [`Planner::convex`] | a bound on E f(w̄_T) − f*, also for μ = 0 \[rate-prox-convex\] |
+/// | [`Planner::convex`] | a bound on E f(w̄_T) − f*, also for μ = 0 \[rate-prox-convex\], [rate-proj-adaptive] |
 /// | [`Planner::practical`] | steps that work in practice, mostly larger than the theorems cover |
 ///
 /// ```
@@ -140,6 +143,9 @@ impl Planner {
     }
 
     /// Declares an upper bound of ‖w_0 − w*‖ and ‖w* − w̄‖, which the convex rates need if μ = 0.
+    ///
+    /// For an adaptive method it is the radius of the ball around (z̃, 0), z̃ the computed mode, that its steps do not leave. Nothing
+    /// is assumed about w* then: the bound is about the best (m, C) of that ball, which is w* if the ball holds it.
     pub fn radius(mut self, radius: f64) -> Self {
         self.radius = Some(radius);
         self
@@ -155,6 +161,9 @@ impl Planner {
     /// The shortest proved run with E‖w_T − w*‖² ≤ `accuracy`, in the norm of the coordinates.
     pub fn to_distance(&self, target: &dyn Target, accuracy: f64) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Curvature)?;
+        if self.method.is_adaptive() {
+            return self.plan_adaptive(setting, Aim::Distance(accuracy));
+        }
         let constants = setting.constants(self)?;
         let start = constants.start;
         match self.method {
@@ -180,6 +189,9 @@ impl Planner {
     /// The proved run of `steps` steps with the smallest bound on E‖w_T − w*‖².
     pub fn to_steps(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Curvature)?;
+        if self.method.is_adaptive() {
+            return self.plan_adaptive(setting, Aim::Steps(steps));
+        }
         let constants = setting.constants(self)?;
         let start = constants.start;
         let schedule = match self.method {
@@ -195,6 +207,10 @@ impl Planner {
     /// A run with the caller's own steps. The promise is the bound that the recursion gives for them, if any.
     pub fn with_schedule(&self, target: &dyn Target, schedule: Schedule, steps: u64) -> Result<Plan> {
         schedule.check()?;
+        if schedule.is_set_by_draws() || self.method.follows_draws() {
+            let why = "the draws decide these steps: use proj-adaptive, proj-adaptive-stl or dowg without a schedule";
+            return Err(Error::Pairing { why });
+        }
         let setting = self.setting(target, Coordinates::Curvature)?;
         match setting.constants(self) {
             Ok(constants) => self.finish_distance(setting, constants, schedule, steps),
@@ -207,9 +223,12 @@ impl Planner {
     }
 
     /// The convex mode: γ = 1/√(aT) or √(2/(aT)), θ-averages, and a bound on E f(w̄_T) − f*. For μ = 0 it needs a
-    /// declared radius.
+    /// declared radius. An adaptive method knows neither its noise nor ‖w_0 − w*‖: a ball is enough.
     pub fn convex(&self, target: &dyn Target, steps: u64) -> Result<Plan> {
         let setting = self.setting(target, Coordinates::Original)?;
+        if self.method.is_adaptive() {
+            return self.plan_adaptive(setting, Aim::Gap(steps));
+        }
         let constants = setting.single_draw_constants(self)?;
         let start = constants.start;
         let kind = self.method.step_kind();
@@ -238,6 +257,12 @@ impl Planner {
         let base = noise_base(&self.pattern, self.base_law, target.dim())?;
         let (d, weight) = (base.dim() as f64, base.factor_weight()?);
         let steps = steps.unwrap_or(PRACTICAL_STEPS);
+        if self.method.is_adaptive() {
+            return self.plan_adaptive(setting, Aim::Steps(steps));
+        }
+        if self.method.follows_draws() {
+            return self.plan_travelled(setting, steps);
+        }
         let draws = setting.draws as f64;
         // In Laplace coordinates ∇²V ≈ I near the mode, where a = O(1 + (d+κ)/N) and b = O(d(d+κ)/N).
         let gamma = match self.method {
@@ -252,7 +277,7 @@ impl Planner {
         };
         let (schedule, average) = match self.method.walk() {
             None => {
-                let schedule = Schedule::practical(gamma, steps / 10, steps as f64 / 100.0)?;
+                let schedule = Schedule::practical(gamma, steps / 10, steps.max(1) as f64 / 100.0)?;
                 (schedule, Average::Polynomial { power: 3.0 })
             }
             Some(walk) => {
@@ -377,6 +402,7 @@ impl Planner {
         };
         Ok(Plan(Outline {
             control,
+            ball: None,
             method: self.method,
             pattern: self.pattern.clone(),
             base_law: self.base_law,
@@ -462,6 +488,8 @@ pub struct Outline {
     pub(crate) smoothness: Option<f64>,
     /// The quadratic that controls the draws, in those coordinates.
     pub(crate) control: Option<Control>,
+    /// The ball that the steps do not leave, in those coordinates.
+    pub(crate) ball: Option<Ball>,
     /// The mode of the posterior.
     pub mode: Mode,
     /// Evaluations of the target spent on mode and coordinates.
@@ -473,6 +501,9 @@ impl Plan {
     /// for it, if any.
     pub fn with_average(self, average: Average) -> Self {
         let plan = self.0;
+        if average == plan.average {
+            return Self(plan);
+        }
         let promise = match &plan.constants {
             Some(constants) => {
                 let norm = plan.frame.norm();

@@ -1,5 +1,6 @@
 //! The step after a gradient move, w ← step(w, γ): the prox of −log det, or a projection on 𝒲_M.
 
+mod ball;
 mod bottom;
 mod carried;
 mod entropy;
@@ -8,6 +9,7 @@ mod proj;
 mod prox;
 mod within;
 
+pub use ball::{Ball, BallSymmetric, BallTriangular};
 pub use carried::ProjStl;
 pub use entropy::ProjEntropy;
 pub use fused::FusedProx;

@@ -118,7 +118,7 @@ impl Walk {
     ) -> Result<Schedule> {
         match self {
             Self::NaturalGradient | Self::BuresWasserstein => {
-                Schedule::practical(gamma, steps / 10, steps as f64 / 100.0)
+                Schedule::practical(gamma, steps / 10, steps.max(1) as f64 / 100.0)
             }
             Self::BatchAndMatch => Schedule::practical((draws * dim) as f64, 0, 1.0),
         }

@@ -22,6 +22,11 @@ pub trait LocalCurvature {
         Ok(None)
     }
 
+    /// Whether a bound takes so much work that a little of its sharpness may be given up for fewer of them.
+    fn is_costly(&self) -> bool {
+        false
+    }
+
     /// How many radii to ask for together, so that they can share work. No number depends on it.
     fn at_once(&self) -> usize {
         1

@@ -7,6 +7,10 @@
 //!
 //! The recursion is never looser. These rates are for reading, for quick estimates, and for convex problems.
 
+mod adaptive;
+
+pub use adaptive::{proj_adaptive, proj_adaptive_steps};
+
 use super::noise::{self, NoiseBound};
 use super::{MOST_STEPS, decay, settle_steps, upward};
 use crate::base::error::{Error, Result};

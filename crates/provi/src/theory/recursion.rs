@@ -68,9 +68,11 @@ impl Recursion {
         Schedule::optimal(self.convexity, self.growth, self.floor, start)
     }
 
-    /// The bound after `steps` steps of `schedule` from e_0 = `start`. O(steps), O(log steps) for a constant step.
+    /// The bound after `steps` steps of `schedule` from e_0 = `start`, infinite for steps that the draws decide. O(steps),
+    /// O(log steps) for a constant step.
     pub fn propagate(&self, schedule: &Schedule, steps: u64, start: f64) -> f64 {
         match schedule {
+            _ if schedule.is_set_by_draws() => f64::INFINITY,
             Schedule::Constant { .. } | Schedule::LogOverT { .. } | Schedule::Convex { .. } => {
                 self.constant_after(schedule.at(0), steps, start)
             }
@@ -205,6 +207,9 @@ impl Contraction {
 
     /// The bound after `steps` steps of `schedule`. O(steps), O(log steps) for a constant step.
     pub fn propagate(&self, schedule: &Schedule, steps: u64, start: f64) -> f64 {
+        if schedule.is_set_by_draws() {
+            return f64::INFINITY;
+        }
         if let Schedule::Constant { gamma } = schedule {
             let (mut factor, mut e, mut left) = (self.advance(1.0, *gamma), start, steps);
             while left > 0 {

@@ -1,7 +1,7 @@
 //! Step sizes: schedules t ↦ γ_t, each with the theorem it belongs to.
 //!
 //! A schedule is plain data, fixed before the first draw, as the bounds of [`theory`](crate::theory) require. The
-//! recursion gives a bound for any schedule.
+//! recursion gives a bound for any such schedule. Two schedules name a rule instead, by which the draws decide.
 
 use std::fmt;
 
@@ -20,8 +20,8 @@ pub enum StepKind {
 
 /// Step sizes γ_0, γ_1, …
 ///
-/// They are fixed before the draws: a step size that depends on the draws voids every bound. [`Schedule::stepper`]
-/// yields the steps of any schedule in constant time each;
+/// They are fixed before the draws: a step size that depends on the draws voids every bound but [rate-proj-adaptive].
+/// [`Schedule::stepper`] yields the steps of any schedule in constant time each;
 /// [`Recursion::propagate`](crate::theory::Recursion::propagate) computes its bound.
 ///
 /// ```
@@ -101,6 +101,18 @@ pub enum Schedule {
         /// Steps after which, past `hold`, the step has halved.
         scale: f64,
     },
+    /// γ_t = α/√(‖g_0‖² + … + ‖g_t‖²), set by the draws [rate-proj-adaptive]. [`Schedule::at`] gives α = D/√2, D the diameter
+    /// of the set.
+    Adaptive {
+        /// α.
+        scale: f64,
+    },
+    /// γ_t = r_t²/√(Σ_{s≤t} r_s²‖g_s‖²), r_t = max{r_ε, ‖w_s − w_0‖ for s ≤ t}, set by the draws \[dowg\]. [`Schedule::at`] gives
+    /// r_ε.
+    Travelled {
+        /// r_ε: how far the first step goes.
+        first: f64,
+    },
 }
 
 impl Schedule {
@@ -162,6 +174,21 @@ impl Schedule {
         Self::Practical { start, hold, scale }.checked()
     }
 
+    /// α/√(Σ‖g_s‖²) with α = D/√2 for a set of squared diameter D² [rate-proj-adaptive].
+    pub fn adaptive(diameter2: f64) -> Result<Self> {
+        Self::Adaptive { scale: (0.5 * diameter2).sqrt() }.checked()
+    }
+
+    /// The steps of DoWG, the first of length `first` \[dowg\].
+    pub fn travelled(first: f64) -> Result<Self> {
+        Self::Travelled { first }.checked()
+    }
+
+    /// Whether it names a rule by which the draws decide, so that a [`Problem`](crate::optimize::Problem) must follow it.
+    pub fn is_set_by_draws(&self) -> bool {
+        matches!(self, Self::Adaptive { .. } | Self::Travelled { .. })
+    }
+
     /// Whether every parameter is in its range.
     pub fn check(&self) -> Result<()> {
         match self {
@@ -192,6 +219,8 @@ impl Schedule {
                 Positive::new("step size γ₀", *start)?;
                 Positive::new("decay scale", *scale).map(drop)
             }
+            Self::Adaptive { scale } => Positive::new("scale α of adaptive steps", *scale).map(drop),
+            Self::Travelled { first } => Positive::new("length of the first step", *first).map(drop),
         }
     }
 
@@ -224,6 +253,8 @@ impl Schedule {
                 gammas.get(t).copied().unwrap_or(f64::NAN)
             }
             Self::Practical { start, hold, scale } => start / (1.0 + t.saturating_sub(*hold) as f64 / scale),
+            Self::Adaptive { scale } => *scale,
+            Self::Travelled { first } => *first,
         }
     }
 
@@ -273,6 +304,10 @@ impl fmt::Display for Schedule {
             Self::Practical { start, hold, scale } => {
                 write!(f, "γ_t = {start:.4e}/(1 + max(0, t − {hold})/{scale}), no theorem")
             }
+            Self::Adaptive { scale } => write!(f, "γ_t = {scale:.4e}/√(‖g_0‖² + … + ‖g_t‖²)"),
+            Self::Travelled { first } => {
+                write!(f, "γ_t = r_t²/√(Σ r_s²‖g_s‖²), r_t the distance travelled, at first {first:.4e}")
+            }
         }
     }
 }
@@ -286,6 +321,11 @@ pub struct Stepper<'a> {
 }
 
 impl Stepper<'_> {
+    /// Whether the schedule names a rule by which the draws decide.
+    pub(crate) fn is_set_by_draws(&self) -> bool {
+        self.schedule.is_set_by_draws()
+    }
+
     /// γ_t for the t-th call, from zero.
     pub fn next_gamma(&mut self) -> f64 {
         let gamma = match self.schedule {

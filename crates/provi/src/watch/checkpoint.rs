@@ -47,7 +47,7 @@ pub struct Checkpoint {
     pub step: u64,
     /// w, in the coordinates and the factor space of the steps.
     pub parameters: Vec<f64>,
-    /// The memory of the exact solver; empty for planned steps.
+    /// The memory of the exact solver, or of steps that the draws decide; empty for steps that were planned.
     pub memory: Vec<f64>,
     /// The average so far.
     pub average: AverageState,

@@ -21,6 +21,9 @@ pub(super) fn read(text: &str, path: &Path) -> Result<GaussianFile, BadFit> {
         let record = serde_json::from_value(value).map_err(|error| BadFit::Record(error.to_string()))?;
         return own(record, path);
     }
+    if let Some(law) = object.get("base_law").and_then(Value::as_str) {
+        return Err(BadFit::BaseLaw(law.to_owned()));
+    }
     let (key, mean) = one_of(object, MEAN)?.ok_or(BadFit::Missing("mean (`mean` or `m`)"))?;
     let mean = numbers(mean, key)?;
     let spread = match (one_of(object, COVARIANCE)?, one_of(object, FACTOR)?) {

@@ -43,6 +43,7 @@ pub(in crate::record) enum NormKey {
     Laplace,
     Scaled,
     Gap,
+    BallGap,
 }
 
 impl Mirror for NormKey {
@@ -55,6 +56,7 @@ impl Mirror for NormKey {
             Norm::Laplace => Ok(Self::Laplace),
             Norm::Scaled => Ok(Self::Scaled),
             Norm::Gap => Ok(Self::Gap),
+            Norm::BallGap => Ok(Self::BallGap),
             other => Err(format!("fit.json has no word for the norm {other:?}")),
         }
     }

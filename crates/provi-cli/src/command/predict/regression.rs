@@ -14,7 +14,7 @@ use provi_analysis::record::fit_file::write_json;
 use provi_analysis::run::regression::RegressionRows;
 use provi_table::Missing;
 
-use super::{Level, MOST_ROWS, PredictArgs, Report, csv};
+use super::{Level, MOST_ROWS, PredictArgs, Report, Response, csv};
 use crate::command::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::columns::{Columns, Side};
@@ -50,9 +50,11 @@ pub(super) fn execute(args: &PredictArgs, fit: &Fitted) -> Result<Outcome> {
     let first: Vec<Prediction> = found.iter().filter_map(|row| row.first().copied()).collect();
     let categories = levels(&found, &record.model.categories);
     if args.json {
-        let draws = args.draws.map(|count| -> Result<Vec<Vec<f64>>> {
+        let draws = args.draws.map(|count| -> Result<Vec<Vec<Response>>> {
             let drawn = new.responses_part(0..u64::from(count), Seed(args.seed))?;
-            Ok((0..drawn.rows()).map(|k| drawn.row(k).to_vec()).collect())
+            let row =
+                |k: usize| drawn.row(k).iter().map(|y| Response::of(*y, &record.model.categories)).collect();
+            Ok((0..drawn.rows()).map(row).collect())
         });
         let draws = draws.transpose()?;
         let report = Report {
@@ -87,18 +89,6 @@ fn levels<'a>(found: &[Vec<Prediction>], names: &'a [String]) -> Vec<Vec<Level<'
     several.map(|row| row.iter().zip(names).map(one).collect()).collect()
 }
 
-/// A response: the name of its level, or a number.
-fn shown(y: f64, levels: &[String]) -> String {
-    match levels.get((y - 1.0).max(0.0) as usize) {
-        // As a field of CSV.
-        Some(level) if level.contains([',', '"', '\n', '\r']) => {
-            format!("\"{}\"", level.replace('"', "\"\""))
-        }
-        Some(level) => level.clone(),
-        None => y.to_string(),
-    }
-}
-
 fn write_draws(
     new: &RegressionRows<'_>,
     levels: &[String],
@@ -112,7 +102,7 @@ fn write_draws(
     for first in (0..count).step_by(part as usize) {
         let drawn = new.responses_part(first..(first + part).min(count), seed)?;
         for k in 0..drawn.rows() {
-            let row: Vec<String> = drawn.row(k).iter().map(|y| shown(*y, levels)).collect();
+            let row: Vec<String> = drawn.row(k).iter().map(|y| Response::of(*y, levels).field()).collect();
             writeln!(to, "{}", row.join(","))?;
         }
     }

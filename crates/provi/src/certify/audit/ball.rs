@@ -15,6 +15,11 @@ const GRID: usize = 32;
 /// Number of candidates whose bound is computed in full.
 const CANDIDATES: usize = 8;
 
+/// Where a bound of the curvature is costly: of how many radii one is asked for first, and the relative difference up to which the bound at a
+/// larger radius stands for those at smaller ones.
+const STRIDE: usize = 8;
+const ALIKE: f64 = 0.01;
+
 /// A ball with what is known about it before the audit's draws.
 pub(super) struct Choice {
     pub(super) radius: f64,
@@ -35,6 +40,47 @@ impl Choice {
     }
 }
 
+/// Whether the least curvature up to a larger radius is little less than up to a smaller one.
+fn are_alike(inner: f64, outer: f64) -> bool {
+    outer > 0.0 && outer >= (1.0 - ALIKE) * inner
+}
+
+/// The least eigenvalue of CᵀH_rC at each radius, rounded down, as far as it is positive and once more.
+fn all_least(factor: &Matrix, local: &dyn LocalCurvature, radii: &[f64]) -> Result<Vec<f64>> {
+    let mut least: Vec<f64> = Vec::with_capacity(radii.len());
+    for radii in radii.chunks(local.at_once().max(1)) {
+        for lower in local.lower(radii)? {
+            let lower = safe_congruence(&lower, factor, 0.0, -1.0);
+            let value = eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower);
+            // H_r does not increase with r; rounding must not make it increase.
+            least.push(value.min(least.last().copied().unwrap_or(f64::INFINITY)));
+            if value <= 0.0 {
+                return Ok(least);
+            }
+        }
+    }
+    Ok(least)
+}
+
+/// The same at every [`STRIDE`]-th radius. Between two that are alike the lower one holds, for H_r does not increase with r; otherwise the
+/// radii between them are asked for too.
+fn few_least(factor: &Matrix, local: &dyn LocalCurvature, radii: &[f64]) -> Result<Vec<f64>> {
+    let few: Vec<f64> = radii.iter().copied().step_by(STRIDE).collect();
+    let few = all_least(factor, local, &few)?;
+    let mut least = few[..1].to_vec();
+    for (k, radii) in radii[1..].chunks(STRIDE).enumerate() {
+        let last = least[least.len() - 1];
+        if last <= 0.0 {
+            break;
+        }
+        match few.get(k + 1) {
+            Some(&outer) if are_alike(last, outer) => least.extend(vec![outer.min(last); radii.len()]),
+            _ => least.extend(all_least(factor, local, radii)?.iter().map(|value| value.min(last))),
+        }
+    }
+    Ok(least)
+}
+
 /// The ball with the smallest predicted bound; `None` if no radius yields a certificate.
 pub(super) fn choose(
     factor: &Matrix,
@@ -50,22 +96,11 @@ pub(super) fn choose(
     let gradient_norm = residuals.gradient_norm();
     let reach = (d as f64).sqrt() + 7.0;
     let radii: Vec<f64> = (0..=GRID).map(|i| reach * i as f64 / GRID as f64).collect();
-    let mut least = Vec::with_capacity(GRID + 1);
     let at_once = local.at_once().max(1);
-    for radii in radii.chunks(at_once) {
-        for lower in local.lower(radii)? {
-            let lower = safe_congruence(&lower, factor, 0.0, -1.0);
-            let value = eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower);
-            // H_r does not increase with r; rounding must not make it increase.
-            least.push(value.min(least.last().copied().unwrap_or(f64::INFINITY)));
-            if value <= 0.0 {
-                break;
-            }
-        }
-        if least.last().is_some_and(|value| *value <= 0.0) {
-            break;
-        }
-    }
+    let least = match local.is_costly() {
+        true => few_least(factor, local, &radii)?,
+        false => all_least(factor, local, &radii)?,
+    };
     let known = least.len();
     let feasible: Vec<(usize, Outside)> = (1..known)
         .filter(|&i| radii[i] * radii[i] >= 0.5 * d as f64)
@@ -75,12 +110,23 @@ pub(super) fn choose(
     let stride = feasible.len().div_ceil(CANDIDATES).max(1);
     let mut best: Option<(f64, Choice)> = None;
     let candidates: Vec<(usize, Outside)> = feasible.into_iter().rev().step_by(stride).collect();
+    // A draw inside the ball is evaluated at a point that may lie outside by at most this much.
+    let padded = |&(i, _): &(usize, Outside)| radii[i] + allowances.at(radii[i]).shift;
+    let ends = candidates.last().zip(candidates.first());
+    let shared = match ends {
+        // What holds up to the largest of them holds up to each.
+        Some((inner, outer)) if local.is_costly() && are_alike(least[inner.0], least[outer.0]) => {
+            let widest = candidates.iter().map(padded).fold(0.0, f64::max);
+            if widest.is_finite() { local.bounds(&[widest])?.pop() } else { None }
+        }
+        _ => None,
+    };
     let mut bounds = Vec::new();
     for (place, (i, outside)) in candidates.iter().copied().enumerate() {
         let radius = radii[i];
-        if place.is_multiple_of(at_once) {
-            // A draw inside the ball is evaluated at a point that may lie outside by at most this much.
-            let padded = |&(i, _): &(usize, Outside)| radii[i] + allowances.at(radii[i]).shift;
+        if let Some(shared) = &shared {
+            bounds = vec![shared.clone()];
+        } else if place.is_multiple_of(at_once) {
             let next: Vec<f64> = candidates[place..].iter().take(at_once).map(padded).collect();
             if next.iter().any(|radius| !radius.is_finite()) {
                 break;
@@ -115,4 +161,53 @@ pub(super) fn choose(
         }
     }
     Ok(best.map(|(_, choice)| choice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    type Curve = fn(f64) -> f64;
+
+    /// H_r = least(r)·I in one dimension, with the number of radii that were asked for.
+    struct Flat {
+        least: Curve,
+        asked: Cell<usize>,
+    }
+
+    impl LocalCurvature for Flat {
+        fn bounds(&self, radii: &[f64]) -> Result<Vec<(Matrix, Option<Matrix>)>> {
+            self.asked.set(self.asked.get() + radii.len());
+            let at = |r: &f64| Matrix::diagonal(&[(self.least)(*r)]);
+            Ok(radii.iter().map(|r| (at(r), Some(at(&0.0)))).collect())
+        }
+    }
+
+    /// Fewer radii give bounds that are below those of all radii, by a hundredth at most while they are positive, and end with them.
+    #[test]
+    fn a_few_radii_stand_for_those_between_them() {
+        let one = Matrix::diagonal(&[1.0]);
+        let radii: Vec<f64> = (0..=GRID).map(|i| 8.0 * i as f64 / GRID as f64).collect();
+        let cases: [(Curve, usize); 4] = [
+            (|_| 2.0, 5),
+            (|r| 2.0 - 1e-3 * r, 5),
+            (|r| 1.0 - 0.5 * r / 8.0, GRID + 6),
+            // Flat, and then it falls.
+            (|r| if r < 4.0 { 1.0 } else { 1.0 - (r - 4.0) }, 5 + GRID / 2),
+        ];
+        for (least, most) in cases {
+            let local = |least| Flat { least, asked: Cell::new(0) };
+            let (all, few) = (local(least), local(least));
+            let (whole, found) =
+                (all_least(&one, &all, &radii).unwrap(), few_least(&one, &few, &radii).unwrap());
+            let positive = |values: &[f64]| values.iter().take_while(|x| **x > 0.0).count();
+            assert_eq!(positive(&whole), positive(&found));
+            for (whole, found) in whole.iter().zip(&found).filter(|(whole, _)| **whole > 0.0) {
+                assert!(found <= whole && *found >= (1.0 - ALIKE) * whole, "{found} {whole}");
+            }
+            assert!(found.windows(2).all(|pair| pair[1] <= pair[0]));
+            assert!(few.asked.get() <= most, "{} of {}", few.asked.get(), all.asked.get());
+        }
+    }
 }

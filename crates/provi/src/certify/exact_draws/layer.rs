@@ -1,5 +1,6 @@
 //! A Gaussian above the density on a slab.
 
+use super::logistic::LogisticRows;
 use super::minorant::Minorant;
 use crate::base::chunked::{self, Chunks};
 use crate::base::error::Result;
@@ -8,8 +9,8 @@ use crate::base::linalg::{congruence, inverse_factor, norm, safe_congruence};
 use crate::base::matrix::{Matrix, packed_index, packed_len, unpack_lower};
 use crate::base::scratch::Scratch;
 use crate::base::special::{log_normal_cdf, normal_cdf};
-use crate::glm::Glm;
 use crate::glm::design::BLOCK;
+use crate::glm::{Family, Glm};
 use crate::target::Target;
 use crate::target::rounding::deviations;
 use provi_kernels::triangle;
@@ -22,6 +23,8 @@ const FLATTER: f64 = 1e-7;
 /// ‖Cᵀ∇V‖ at which the mode is near enough, and the most steps towards it.
 const AT_MODE: f64 = 1e-6;
 const MOST_STEPS: usize = 40;
+/// Two normal tails, in multiply-adds.
+const TAILS: usize = 128;
 
 /// The rows of a model as q sees them.
 pub(super) struct Frame<'m> {
@@ -50,13 +53,8 @@ impl<'m> Frame<'m> {
         self.middles.len()
     }
 
-    /// f of each row, in order, on all threads; `work` is what a row costs, in multiply-adds.
-    pub(super) fn each<T: Send>(&self, work: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        in_order(self.len(), work, f)
-    }
-
-    /// The same for some rows.
-    pub(super) fn each_of<T: Send>(
+    /// f of some rows, in order, on all threads; `work` is what a row costs, in multiply-adds.
+    pub(super) fn each_of<T: Send + Copy>(
         &self,
         some: &[usize],
         work: usize,
@@ -67,10 +65,9 @@ impl<'m> Frame<'m> {
 }
 
 /// f of 0, 1, …, on all threads.
-pub(super) fn in_order<T: Send>(len: usize, work: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn in_order<T: Send + Copy>(len: usize, work: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let chunks = Chunks { len, size: 2 * BLOCK, work: work.saturating_mul(len) };
-    let parts = chunked::map(chunks, |range| range.map(&f).collect::<Vec<T>>());
-    parts.into_iter().flatten().collect()
+    chunked::map(chunks, |range| range.map(&f).collect::<Vec<T>>()).concat()
 }
 
 /// A point near the mode: steps along −CCᵀ∇V from the mean, halved until ‖Cᵀ∇V‖ falls.
@@ -138,23 +135,16 @@ impl Layer {
     /// the factorisation. `None`: H is too flat, or too badly conditioned for that.
     pub(super) fn new(frame: &Frame<'_>, reach: Vec<f64>) -> Result<Option<Self>> {
         let (model, d) = (frame.model, frame.q.dim());
-        let (rows, family) = (&model.rows, model.linear.family);
-        let quadratics = frame.each(8000, |n| {
-            let (row, spread) = ((frame.middles[n], rows.response[n]), frame.spreads[n]);
-            if reach[n].is_finite() {
-                // What the slab is compared with is rounded.
-                Minorant::best(family, row, spread, reach[n] * (1.0 + 1e-9))
-            } else {
-                Minorant::touching(family, row, frame.tops[n], reach[n])
-            }
-        });
+        let rows = &model.rows;
+        let quadratics = quadratics(frame, &reach);
         let weights: Vec<f64> = quadratics.iter().zip(&rows.weights).map(|(m, w)| m.bend * w).collect();
         let mut h = vec![model.linear.precision()];
         let weigh = |range: Range<usize>, _: &mut [f64], to: &mut [f64]| to.copy_from_slice(&weights[range]);
+        // By the processor, so that exact draws have the same bits with a device and without one.
         rows.design.add_grams_and_sums(0, weigh, |_| (), &mut h);
         let mut h = h.swap_remove(0);
         let size = rows.design.weighted_square_norm(&weights) + h.frobenius_norm();
-        let slack = (rows.gram_terms() as f64 + 8.0) * f64::EPSILON * size
+        let slack = (rows.design.gram_terms() as f64 + 8.0) * f64::EPSILON * size
             + model.linear.prior.rounding()
             + model.linear.lost;
         (0..d).for_each(|i| h[(i, i)] -= slack);
@@ -210,13 +200,19 @@ impl Layer {
 
     /// log of the sum of both tails over every `step`-th row. Where they underflow, that of the largest of them for all: an upper bound.
     pub(super) fn log_tails(&self, reach: &[f64], step: usize) -> f64 {
-        let each = || (0..reach.len()).step_by(step).filter(|&n| reach[n].is_finite());
         let both = |n: usize| [1.0, -1.0].map(|sign| -self.cut(n, sign, reach[n]));
-        let sum: f64 = each().flat_map(both).map(normal_cdf).sum();
+        let chunks = Chunks { len: reach.len(), size: step * 2 * BLOCK, work: reach.len() / step * TAILS };
+        let parts = chunked::map(chunks, |range| {
+            let places = range.step_by(step).filter(|&n| reach[n].is_finite()).flat_map(both);
+            places.fold((0.0, f64::NEG_INFINITY), |(sum, largest), x| {
+                (sum + normal_cdf(x), f64::max(largest, x))
+            })
+        });
+        let sum: f64 = parts.iter().map(|part| part.0).sum();
         if sum > 0.0 {
             return sum.ln();
         }
-        let largest = each().flat_map(both).fold(f64::NEG_INFINITY, f64::max);
+        let largest = parts.iter().map(|part| part.1).fold(f64::NEG_INFINITY, f64::max);
         log_normal_cdf(largest) + (2.0 * reach.len() as f64).ln()
     }
 
@@ -233,6 +229,33 @@ impl Layer {
     pub(super) fn cut(&self, n: usize, sign: f64, reach: f64) -> f64 {
         (reach - sign * self.shifts[n]) / self.spreads[n]
     }
+}
+
+/// The quadratic below each row's φ on its interval.
+fn quadratics(frame: &Frame<'_>, reach: &[f64]) -> Vec<Minorant> {
+    let (rows, family) = (&frame.model.rows, frame.model.linear.family);
+    let is_finite = |range: &Range<usize>| reach[range.clone()].iter().all(|r| r.is_finite());
+    let one = |n: usize| {
+        let (row, spread) = ((frame.middles[n], rows.response[n]), frame.spreads[n]);
+        if reach[n].is_finite() {
+            // What the slab is compared with is rounded.
+            Minorant::best(family, row, spread, reach[n] * (1.0 + 1e-9))
+        } else {
+            Minorant::touching(family, row, frame.tops[n], reach[n])
+        }
+    };
+    let chunks = Chunks { len: frame.len(), size: BLOCK, work: frame.len().saturating_mul(8000) };
+    let parts = chunked::map(chunks, |range| match family {
+        Family::Bernoulli if is_finite(&range) => LogisticRows {
+            middles: &frame.middles[range.clone()],
+            responses: &rows.response[range.clone()],
+            deviations: &frame.spreads[range.clone()],
+            reaches: &reach[range],
+        }
+        .best(),
+        _ => range.map(one).collect(),
+    });
+    parts.concat()
 }
 
 /// The product of two packed lower triangular matrices: its diagonal is that of the products, so its determinant is known.

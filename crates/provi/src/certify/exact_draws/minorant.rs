@@ -14,11 +14,11 @@ pub(super) struct Minorant {
 }
 
 /// Where a quadratic touches φ, in deviations of t: beside the middle, for a cubic part costs less there.
-const PLACES: [f64; 4] = [0.1, 0.35, 0.5, 0.7];
+pub(super) const PLACES: [f64; 4] = [0.1, 0.35, 0.5, 0.7];
 /// The place that tells which side is better.
-const FIRST: f64 = 0.2;
+pub(super) const FIRST: f64 = 0.2;
 /// Averages of φ'' are taken over no less than this: closer by, differences of φ cancel.
-const NEAR: f64 = 1e-3;
+pub(super) const NEAR: f64 = 1e-3;
 
 impl Minorant {
     /// The quadratic that touches φ at s + t₁, with the least averaged curvature
@@ -32,7 +32,15 @@ impl Minorant {
         let s = s + at;
         let [value, slope, _] = family.derivatives(s, y);
         let bend = least_bend(family, (s, y), -reach - at, reach - at);
-        Self { value: value - slope * at + 0.5 * bend * at * at, slope: slope - bend * at, bend }
+        Self::around(value, slope, bend, (s, at))
+    }
+
+    /// The quadratic with this value, slope and bend at s = s₀ + at, seen from s₀. Its terms may cancel, so its value is moved down by what their rounding, and
+    /// that of s, may have lost.
+    pub(super) fn around(value: f64, slope: f64, bend: f64, (s, at): (f64, f64)) -> Self {
+        let (straight, bent) = (slope * at, 0.5 * bend * at * at);
+        let lost = 8.0 * f64::EPSILON * (value.abs() + slope.abs() * (at.abs() + s.abs()) + bent);
+        Self { value: value - straight + bent - lost, slope: slope - bend * at, bend }
     }
 
     /// The one of those with the largest mean under t ~ N(0, deviation²), which is what the mass of an envelope is made of.

@@ -26,10 +26,10 @@ const INSIDE: usize = 4;
 const AWAY: usize = 5;
 const STEEP: usize = 3;
 /// Far draws that are looked at, and how far they are stretched.
-const FAR_DRAWS: usize = 400;
-const STRETCHES: [f64; 2] = [4.0, 8.0];
+pub(super) const FAR_DRAWS: usize = 400;
+pub(super) const STRETCHES: [f64; 2] = [4.0, 8.0];
 /// In this few dimensions they are stretched in every direction, else along one coordinate after the other.
-const ISOTROPIC: usize = 6;
+pub(super) const ISOTROPIC: usize = 6;
 /// A draw from farther out is climbed from if the cosine between its slope and the way back to q is below this, or if
 /// its slope differs from that of q by this many times its distance.
 const PULLED_BACK: f64 = 0.5;
@@ -43,7 +43,7 @@ const DRAWS: usize = 400;
 /// Draws of q that show how much of a place q sees.
 const OWN_DRAWS: usize = 4_000;
 /// Lanes of the stream of draws; 0 and 2 are those of q's own and of the wide draws.
-const FAR_LANE: u32 = 3;
+pub(super) const FAR_LANE: u32 = 3;
 const FIRST_PLACE_LANE: u32 = 4;
 
 /// The draws of q with the most unusual slopes, the most unusual first.
@@ -71,8 +71,8 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// Sees the point z = m + Cu with the whitened slope Cᵀ∇ log p.
-    fn see(&mut self, z: &[f64], u: &[f64], slope: &[f64]) {
+    /// Sees the point z with the whitened slopes Cᵀ∇ log p and −u = Cᵀ∇ log q; for a Gaussian q, z = m + Cu.
+    pub(super) fn see(&mut self, z: &[f64], u: &[f64], slope: &[f64]) {
         let keep = |list: &mut Vec<(f64, Vec<f64>)>, rank: f64, most: usize| {
             let at = list.partition_point(|(other, _)| *other <= rank);
             if at < most {
@@ -115,6 +115,26 @@ impl Outside {
     }
 }
 
+/// What is judged: its density, and its own draws.
+pub(super) trait Law {
+    /// log q(z).
+    fn log_density(&self, z: &[f64]) -> Result<f64>;
+
+    /// Writes draw k of q; `u` is working memory.
+    fn draw(&self, stream: &Draws, k: usize, u: &mut [f64], z: &mut [f64]);
+}
+
+impl Law for Gaussian<Triangular> {
+    fn log_density(&self, z: &[f64]) -> Result<f64> {
+        Gaussian::log_density(self, z)
+    }
+
+    fn draw(&self, stream: &Draws, k: usize, u: &mut [f64], z: &mut [f64]) {
+        stream.fill(k as u64, 0, u);
+        self.transport(u, z);
+    }
+}
+
 /// What [`look`] needs to know about q's own draws.
 pub(super) struct Seen<'a> {
     pub(super) stream: &'a Draws,
@@ -127,19 +147,17 @@ pub(super) struct Seen<'a> {
 /// zeros if every climb ends where they show the mass.
 pub(super) fn look(
     target: Evaluator<'_>,
-    q: &Gaussian<Triangular>,
+    q: &dyn Law,
     seen: &Seen<'_>,
-    mut outside: Outside,
+    outside: Outside,
 ) -> Result<(f64, f64)> {
-    let d = q.dim();
+    let d = target.dim();
     let mut starts = Vec::new();
     for &(_, k) in &seen.unusual.0 {
         let (mut u, mut z) = (vec![0.0; d], vec![0.0; d]);
-        seen.stream.fill(k as u64, 0, &mut u);
-        q.transport(&u, &mut z);
+        q.draw(seen.stream, k, &mut u, &mut z);
         starts.push(settled(stepped(target, &z))?.unwrap_or(z));
     }
-    far(target, q, seen.stream, &mut outside)?;
     starts.extend(outside.points());
     let mut places: Vec<Gaussian<Triangular>> = Vec::new();
     let mut most = (0.0, 0.0);
@@ -183,7 +201,12 @@ fn settled<T>(found: Result<Option<T>>) -> Result<Option<T>> {
 }
 
 /// Looks at points far out.
-fn far(target: Evaluator<'_>, q: &Gaussian<Triangular>, stream: &Draws, outside: &mut Outside) -> Result<()> {
+pub(super) fn far(
+    target: Evaluator<'_>,
+    q: &Gaussian<Triangular>,
+    stream: &Draws,
+    outside: &mut Outside,
+) -> Result<()> {
     let d = q.dim();
     let (mut u, mut z) = (vec![0.0; FAR_DRAWS * d], vec![0.0; FAR_DRAWS * d]);
     for (k, u) in u.chunks_exact_mut(d).enumerate() {
@@ -234,12 +257,12 @@ fn climbed(
 /// How much more mass draws of a place find there than draws of q do, with its standard error.
 pub(super) fn missed(
     target: Evaluator<'_>,
-    q: &Gaussian<Triangular>,
+    q: &dyn Law,
     place: &Gaussian<Triangular>,
     seen: &Seen<'_>,
     lane: u32,
 ) -> Result<Option<(f64, f64)>> {
-    let d = q.dim();
+    let d = target.dim();
     let (mut u, mut z) = (vec![0.0; DRAWS * d], vec![0.0; DRAWS * d]);
     u.chunks_exact_mut(d).enumerate().for_each(|(k, u)| seen.stream.fill(k as u64, lane, u));
     place.transport(&u, &mut z);
@@ -257,8 +280,7 @@ pub(super) fn missed(
     let (mut u, mut z) = (vec![0.0; d], vec![0.0; d]);
     let mut here = Vec::with_capacity(OWN_DRAWS);
     for (k, ratio) in seen.ratios.iter().take(OWN_DRAWS).enumerate() {
-        seen.stream.fill(k as u64, 0, &mut u);
-        q.transport(&u, &mut z);
+        q.draw(seen.stream, k, &mut u, &mut z);
         let (own, other) = (q.log_density(&z)?, place.log_density(&z)?);
         here.push((ratio - seen.log_evidence + other - log_sum(own, other)).exp());
     }

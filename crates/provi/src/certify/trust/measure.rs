@@ -1,6 +1,6 @@
 //! The witnesses, measured by draws.
 
-use super::elsewhere::{self, Outside, Seen, Unusual};
+use super::elsewhere::{self, Law, Outside, Seen, Unusual};
 use super::limits::NEARLY_EQUAL;
 use super::{Agreement, Proof, Verdict, Witnesses};
 use crate::base::draws::{Draws, Purpose, Seed};
@@ -19,12 +19,12 @@ const LOOKS: [usize; 3] = [4_000, 8_000, 20_000];
 const SETTLED: f64 = 0.05;
 const FAR: f64 = 0.5;
 /// Draws from farther out, and how far they are stretched in turn.
-const WIDE_DRAWS: usize = 2_000;
-const STRETCHES: [f64; 2] = [2.0, 3.0];
+pub(super) const WIDE_DRAWS: usize = 2_000;
+pub(super) const STRETCHES: [f64; 2] = [2.0, 3.0];
 /// In this few dimensions, half of them are stretched in every direction.
-const ISOTROPIC: usize = 6;
+pub(super) const ISOTROPIC: usize = 6;
 /// Draws evaluated at a time.
-const BATCH: usize = 250;
+pub(super) const BATCH: usize = 250;
 
 /// The witnesses, the estimates from the same draws, and the verdict.
 #[derive(Clone, Debug)]
@@ -118,20 +118,12 @@ fn measured(
     }
     stop::phase("the estimates", || {
         let mut own = Own::new(target, q, seed)?;
-        let mut before = f64::INFINITY;
-        let mut estimates = None;
-        for count in LOOKS {
+        let estimates = estimates_of(|count| {
             own.draw(count)?;
-            let found = Estimates::from_log_ratios(&own.ratios)?;
-            let settled = (found.pareto_k - before).abs() < SETTLED && found.pareto_k < FAR;
-            before = found.pareto_k;
-            estimates = Some(found);
-            if settled || spread(&own.ratios) < NEARLY_EQUAL {
-                break;
-            }
-        }
-        let Some(estimates) = estimates else { return Err(Error::Empty { what: "draws" }) };
-        let (mean_shift, sd_change) = own.weighted()?;
+            Ok(own.ratios.clone())
+        })?;
+        let moments = (q.mean(), &q.standard_deviations()[..]);
+        let (mean_shift, sd_change) = weighted(q, &own.stream, &own.ratios, moments)?;
         let (residual, residual_se) = own.residual();
         let mut outside = Outside::default();
         let (wide_excess, wide_excess_se) = wide(target, q, seed, &estimates, &mut outside)?;
@@ -141,6 +133,7 @@ fn measured(
             log_evidence: estimates.log_evidence,
             unusual: &own.unusual,
         };
+        elsewhere::far(target, q, &own.stream, &mut outside)?;
         let (elsewhere, elsewhere_se) = elsewhere::look(target, q, &seen, outside)?;
         let witnesses = Witnesses {
             draws: estimates.draws,
@@ -165,8 +158,25 @@ fn measured(
     })
 }
 
+/// Makes draws until k̂ has settled: `draw` makes them until there are so many, and returns their log ratios.
+pub(super) fn estimates_of(mut draw: impl FnMut(usize) -> Result<Vec<f64>>) -> Result<Estimates> {
+    let mut before = f64::INFINITY;
+    let mut estimates = None;
+    for count in LOOKS {
+        let ratios = draw(count)?;
+        let found = Estimates::from_log_ratios(&ratios)?;
+        let settled = (found.pareto_k - before).abs() < SETTLED && found.pareto_k < FAR;
+        before = found.pareto_k;
+        estimates = Some(found);
+        if settled || spread(&ratios) < NEARLY_EQUAL {
+            break;
+        }
+    }
+    estimates.ok_or(Error::Empty { what: "draws" })
+}
+
 /// The standard deviation; infinite if an entry is.
-fn spread(x: &[f64]) -> f64 {
+pub(super) fn spread(x: &[f64]) -> f64 {
     let n = x.len() as f64;
     let mean = x.iter().sum::<f64>() / n;
     if mean.is_infinite() {
@@ -262,42 +272,45 @@ impl<'a> Own<'a> {
         };
         (0..self.sums.len()).map(of).fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
     }
+}
 
-    /// The largest shift of a mean, in standard deviations, and the largest |log| of a ratio of standard deviations,
-    /// between the weighted draws and the same draws without weights: their common noise cancels.
-    fn weighted(&self) -> Result<(f64, f64)> {
-        let (d, count) = (self.q.dim(), self.ratios.len());
-        let mut weights = self.ratios.clone();
-        psis(&mut weights)?;
-        let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        weights.iter_mut().for_each(|w| *w = (*w - top).exp());
-        let total: f64 = weights.iter().sum();
-        let sds = self.q.standard_deviations();
-        let (mut u, mut z) = (vec![0.0; d], vec![0.0; d]);
-        // Of weighted and of plain draws: Σx and Σx².
-        let mut sums = vec![[0.0; 4]; d];
-        for (k, weight) in weights.iter().enumerate() {
-            if k % 1024 == 0 {
-                stop::check()?;
-            }
-            self.stream.fill(k as u64, 0, &mut u);
-            self.q.transport(&u, &mut z);
-            let (w, plain) = (weight / total, 1.0 / count as f64);
-            for i in 0..d {
-                let x = (z[i] - self.q.mean()[i]) / sds[i];
-                let sums = &mut sums[i];
-                sums[0] += w * x;
-                sums[1] += w * x * x;
-                sums[2] += plain * x;
-                sums[3] += plain * x * x;
-            }
+/// The largest shift of a mean, in standard deviations, and the largest |log| of a ratio of standard deviations,
+/// between the weighted draws of q and the same draws without weights: their common noise cancels.
+pub(super) fn weighted(
+    q: &dyn Law,
+    stream: &Draws,
+    ratios: &[f64],
+    (mean, sds): (&[f64], &[f64]),
+) -> Result<(f64, f64)> {
+    let (d, count) = (mean.len(), ratios.len());
+    let mut weights = ratios.to_vec();
+    psis(&mut weights)?;
+    let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    weights.iter_mut().for_each(|w| *w = (*w - top).exp());
+    let total: f64 = weights.iter().sum();
+    let (mut u, mut z) = (vec![0.0; d], vec![0.0; d]);
+    // Of weighted and of plain draws: Σx and Σx².
+    let mut sums = vec![[0.0; 4]; d];
+    for (k, weight) in weights.iter().enumerate() {
+        if k % 1024 == 0 {
+            stop::check()?;
         }
-        let of = |s: &[f64; 4]| {
-            let (weighted, plain) = (s[1] - s[0] * s[0], s[3] - s[2] * s[2]);
-            ((s[0] - s[2]).abs(), (0.5 * (weighted / plain).ln()).abs())
-        };
-        Ok(sums.iter().map(of).fold((0.0, 0.0), |a: (f64, f64), b| (a.0.max(b.0), a.1.max(b.1))))
+        q.draw(stream, k, &mut u, &mut z);
+        let (w, plain) = (weight / total, 1.0 / count as f64);
+        for i in 0..d {
+            let x = (z[i] - mean[i]) / sds[i];
+            let sums = &mut sums[i];
+            sums[0] += w * x;
+            sums[1] += w * x * x;
+            sums[2] += plain * x;
+            sums[3] += plain * x * x;
+        }
     }
+    let of = |s: &[f64; 4]| {
+        let (weighted, plain) = (s[1] - s[0] * s[0], s[3] - s[2] * s[2]);
+        ((s[0] - s[2]).abs(), (0.5 * (weighted / plain).ln()).abs())
+    };
+    Ok(sums.iter().map(of).fold((0.0, 0.0), |a: (f64, f64), b| (a.0.max(b.0), a.1.max(b.1))))
 }
 
 /// How much more mass draws from farther out see, with its standard error.

@@ -95,12 +95,36 @@ impl Design {
         }
     }
 
+    /// out_k += Σ_n r_{n,k} |a_n|, entry by entry, over the rows of `range`, for r ≥ 0.
+    pub(crate) fn pull_back_sizes(&self, range: Range<usize>, slopes: &[f64], out: &mut [f64]) {
+        let d = self.columns;
+        let count = out.len() / d;
+        match &self.storage {
+            Storage::Dense(dense) => dense.with_rows(range, d, |rows| {
+                let sizes: Vec<f64> = rows.iter().map(|x| x.abs()).collect();
+                provi_kernels::design::pull_back(&sizes, d, slopes, out);
+            }),
+            Storage::Sparse(sparse) => {
+                for (n, slopes) in range.zip(slopes.chunks_exact(count)) {
+                    for (k, &slope) in slopes.iter().enumerate() {
+                        let out = &mut out[k * d..(k + 1) * d];
+                        sparse.row(n).for_each(|(j, x)| out[j] += slope * x.abs());
+                    }
+                }
+            }
+        }
+    }
+
     /// Σ_n w_n ‖a_n‖².
     pub(crate) fn weighted_square_norm(&self, weights: &[f64]) -> f64 {
+        let none = vec![0.0; self.columns];
         let sums = chunked::map(self.chunks(1), |range| {
-            let mut sum = 0.0;
-            for n in range {
-                self.for_each_in_row(n, |_, x| sum += weights[n] * x * x);
+            let (mut sum, mut room) = (0.0, [[0.0; BLOCK]; 2]);
+            for first in range.clone().step_by(BLOCK) {
+                let rows = first..(first + BLOCK).min(range.end);
+                let [squares, reaches] = room.each_mut().map(|part| &mut part[..rows.len()]);
+                self.row_sizes(rows.clone(), &none, squares, reaches);
+                sum += provi_kernels::dot(squares, &weights[rows]);
             }
             sum
         });

@@ -12,6 +12,9 @@ pub(crate) trait LocalModel {
     /// The longest chain of additions behind an entry of a Gram matrix.
     fn gram_terms(&self) -> usize;
 
+    /// The number of rows.
+    fn terms(&self) -> usize;
+
     /// Writes Λ + Aᵀ diag(w·θ) A into `grams`, and adds Σ_n w_nθ_n‖a_n‖² to `sizes`; [`crate::stream::Rows`] says
     /// for which θ.
     fn local_grams(
@@ -35,6 +38,9 @@ pub(crate) struct LocalBounds<'a, M> {
 
 /// Numbers that Gram matrices computed together may occupy (8 MB), unless there is only one.
 const ROOM: usize = 1 << 20;
+
+/// Multiply-adds of a Gram matrix from which one is costly: about a second on one core.
+const COSTLY: usize = 1 << 33;
 
 impl<'a, M: LocalModel> LocalBounds<'a, M> {
     /// Asks for at most `most` radii together. Memory: that many d × d matrices, or twice as many if upper bounds
@@ -81,6 +87,11 @@ impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
 
     fn taylor(&self, radii: &[f64]) -> Result<Option<Taylor>> {
         self.model.taylor(&self.q, radii)
+    }
+
+    fn is_costly(&self) -> bool {
+        let d = self.q.dim();
+        self.model.terms().saturating_mul(d).saturating_mul(d) >= COSTLY
     }
 
     fn at_once(&self) -> usize {

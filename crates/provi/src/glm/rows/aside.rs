@@ -2,15 +2,22 @@
 
 use super::Rows;
 use super::rounding::width;
+use crate::base::chunked::{self, Chunks};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::matrix::{packed_index, packed_len};
+use crate::base::matrix::{Matrix, packed_index, packed_len};
 use crate::base::scratch::Scratch;
+use crate::base::stop;
 use crate::glm::Family;
+use crate::glm::design::BLOCK;
 use crate::glm::device::{
     DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, DeviceRule, Held, OnDevice,
+    STRIPE,
 };
 use crate::target::rounding::gamma;
 use crate::target::standard::Standard;
+use provi_kernels::{axpy, dot};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Rows on a device, once they are needed; `None` if it cannot have them.
@@ -23,11 +30,16 @@ pub(super) struct Aside {
     place: Place,
     /// The place of the same rows in standard coordinates, so that they are copied once.
     standard: Arc<Mutex<Option<(Standard, Place)>>>,
+    /// Whether a Gram matrix of the device was compared with the processor's.
+    has_grams: Arc<AtomicBool>,
 }
+
+/// Rows of which a thread finds the weights of Gram matrices at a time.
+const PART: usize = 16 * BLOCK;
 
 impl Aside {
     fn new(on: OnDevice) -> Self {
-        Self { on, place: Place::default(), standard: Arc::default() }
+        Self { on, place: Place::default(), standard: Arc::default(), has_grams: Arc::default() }
     }
 
     /// For rows that have changed.
@@ -54,6 +66,12 @@ impl Aside {
 pub(crate) struct Taken {
     pub(crate) energies: Vec<f64>,
     pub(crate) gradients: Vec<f64>,
+}
+
+/// Gram matrices from a device, and the sums that were taken with their weights, stripe by stripe.
+struct Multiplied {
+    sums: Vec<Vec<f64>>,
+    grams: Vec<Vec<f64>>,
 }
 
 impl Family {
@@ -114,6 +132,11 @@ impl Rows {
         self.device_rounding().map_or([0; 2], |of| [of.value_chain, of.slope_chain])
     }
 
+    /// The longest chain of additions behind an entry of a Gram matrix there; 0 without a device.
+    pub(super) fn device_gram_chain(&self) -> usize {
+        self.device_rounding().map_or(0, |of| of.gram_chain)
+    }
+
     /// The error of its functions; 0 without a device.
     pub(super) fn device_link(&self) -> f64 {
         self.device_rounding().map_or(0.0, |of| of.function)
@@ -166,6 +189,154 @@ impl Rows {
         found.inspect_err(|failure| aside.on.failed(failure)).ok()
     }
 
+    /// The device that has these rows already, if Gram matrices of so many columns and weights are enough work for it.
+    fn for_grams(&self, count: usize) -> Option<(&Aside, &dyn Held)> {
+        let aside = self.aside.as_ref()?;
+        let held = aside.place.get()?.as_deref()?;
+        self.goes_aside(self.design.columns().saturating_mul(count) / 2).then_some((aside, held))
+    }
+
+    /// [`Design::add_grams_and_sums`](crate::Design), by a device where it has the rows and there is enough to do. The weights are found here,
+    /// stripe by stripe.
+    pub(crate) fn add_grams_and_sums(
+        &self,
+        width: usize,
+        weigh: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
+        mut take: impl FnMut(&[f64]),
+        out: &mut [Matrix],
+    ) {
+        if let Some((aside, held)) = self.for_grams(out.len()) {
+            match self.grams_there(held, width, &weigh, out.len()) {
+                Ok(Multiplied { sums, grams }) if self.has_right_grams(aside, &weigh, width, &grams) => {
+                    aside.on.took_grams(grams.len());
+                    sums.iter().for_each(|sums| take(sums));
+                    for (out, gram) in out.iter_mut().zip(&grams) {
+                        axpy(1.0, gram, out.entries_mut());
+                    }
+                    return;
+                }
+                Ok(_) => {}
+                Err(failure) => aside.on.failed(&failure),
+            }
+        }
+        self.design.add_grams_and_sums(width, weigh, take, out);
+    }
+
+    /// The sums of every stripe of the rows in order, and the Gram matrices.
+    fn grams_there(
+        &self,
+        held: &dyn Held,
+        width: usize,
+        weigh: &(impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync),
+        count: usize,
+    ) -> Result<Multiplied, DeviceFailure> {
+        let d = self.design.columns();
+        let (mut sums, mut grams) = (Vec::new(), vec![vec![0.0; d * d]; count]);
+        for first in (0..self.len()).step_by(STRIPE) {
+            let rows = STRIPE.min(self.len() - first);
+            let mut values = vec![0.0; count * rows];
+            let chunks = Chunks { len: rows, size: PART, work: rows.saturating_mul(d).saturating_mul(count) };
+            let parts = chunked::map(chunks, |range| {
+                let mut part = (vec![0.0; width], vec![0.0; count * range.len()]);
+                let (mut of_block, mut weights) = (vec![0.0; width], vec![0.0; count * BLOCK]);
+                for from in range.clone().step_by(BLOCK).take_while(|_| !stop::trips()) {
+                    let block = from..(from + BLOCK).min(range.end);
+                    let weights = &mut weights[..count * block.len()];
+                    of_block.fill(0.0);
+                    weigh(first + block.start..first + block.end, &mut of_block, weights);
+                    axpy(1.0, &of_block, &mut part.0);
+                    for (k, weights) in weights.chunks_exact(block.len()).enumerate() {
+                        let at = k * range.len() + (from - range.start);
+                        part.1[at..at + block.len()].copy_from_slice(weights);
+                    }
+                }
+                part
+            });
+            let (mut from, mut of_stripe) = (0, vec![0.0; width]);
+            for (of_part, weights) in parts {
+                let len = weights.len() / count;
+                for (k, weights) in weights.chunks_exact(len).enumerate() {
+                    values[k * rows + from..][..len].copy_from_slice(weights);
+                }
+                from += len;
+                axpy(1.0, &of_part, &mut of_stripe);
+            }
+            sums.push(of_stripe);
+            for (gram, values) in grams.iter_mut().zip(values.chunks_exact(rows)) {
+                if stop::trips() {
+                    break;
+                }
+                axpy(1.0, &held.gram(first, values)?, gram);
+            }
+        }
+        Ok(Multiplied { sums, grams })
+    }
+
+    /// Whether vᵀGv is Σ_n w_n(a_nᵀv)² for a fixed vector v with |v_j| ≤ 1, for the first Gram matrix that the device has taken, up to twice the bound of the rounding
+    /// of either:
+    /// ```text
+    /// |vᵀĜv − vᵀGv| ≤ γ Σ_n w_n (Σ_j |a_nj|)²,   γ for chains of gram_terms and d additions
+    /// ```
+    fn has_right_grams(
+        &self,
+        aside: &Aside,
+        weigh: &(impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync),
+        width: usize,
+        grams: &[Vec<f64>],
+    ) -> bool {
+        if stop::trips() || aside.has_grams.load(Ordering::Acquire) {
+            return true;
+        }
+        let (d, count) = (self.design.columns(), grams.len());
+        // No two entries of a matrix have the same factor, so that one in the place of another is seen.
+        let along_which = |j: usize| 0.5 + 0.5 * (0.618_033_988_749_894_9 * j as f64).fract();
+        let direction: Vec<f64> =
+            (0..d).map(|j| if j % 3 == 1 { -along_which(j) } else { along_which(j) }).collect();
+        let ones = vec![1.0; d];
+        let mut own = vec![0.0; 2 * count];
+        let chunks = Chunks { len: self.len(), size: PART, work: self.len().saturating_mul(d) };
+        let parts = chunked::map(chunks, |range| {
+            let (mut sums, mut weights) = (vec![0.0; 2 * count], vec![0.0; count * BLOCK]);
+            let (mut unused, mut room) = (vec![0.0; width], [[0.0; BLOCK]; 3]);
+            for from in range.clone().step_by(BLOCK).take_while(|_| !stop::trips()) {
+                let block = from..(from + BLOCK).min(range.end);
+                let weights = &mut weights[..count * block.len()];
+                weigh(block.clone(), &mut unused, weights);
+                let [along, squares, sizes] = room.each_mut().map(|part| &mut part[..block.len()]);
+                self.design.predict(block.clone(), &direction, along);
+                self.design.row_sizes(block.clone(), &ones, squares, sizes);
+                for (k, weights) in weights.chunks_exact(block.len()).enumerate() {
+                    for (i, w) in weights.iter().enumerate() {
+                        sums[2 * k] += w * along[i] * along[i];
+                        sums[2 * k + 1] += w * sizes[i] * sizes[i];
+                    }
+                }
+            }
+            sums
+        });
+        if stop::trips() {
+            return true;
+        }
+        parts.iter().for_each(|part| axpy(1.0, part, &mut own));
+        let chain = self.gram_terms() + 2 * d + PART + parts.len() + 16;
+        let mut compared = false;
+        // An upper bound of a curvature may be infinite, and says nothing then.
+        for (k, gram) in grams.iter().enumerate().filter(|(k, _)| own[2 * k + 1].is_finite()) {
+            let form: f64 =
+                direction.iter().zip(gram.chunks_exact(d)).map(|(v, row)| v * dot(row, &direction)).sum();
+            let (off, bound) = ((form - own[2 * k]).abs(), 2.0 * gamma(chain as f64) * own[2 * k + 1]);
+            // A NaN agrees with nothing.
+            let agrees = off <= bound;
+            if !agrees {
+                aside.on.disagrees("a Gram matrix", off, bound);
+                return false;
+            }
+            compared = true;
+        }
+        aside.has_grams.fetch_or(compared, Ordering::AcqRel);
+        true
+    }
+
     /// Copies the rows to the device, and compares it with the processor at a few of the points.
     fn held(&self, on: &OnDevice, points: &[f64]) -> Option<Box<dyn Held>> {
         let rows = DeviceRows {
@@ -203,7 +374,7 @@ impl Rows {
                 // A NaN agrees with nothing.
                 let agrees = off <= 2.0 * bound;
                 if !agrees {
-                    let what = if j == 0 { "the log density" } else { "the gradient" };
+                    let what = if j == 0 { "the log density of a draw" } else { "the gradient of a draw" };
                     on.disagrees(what, off, 2.0 * bound);
                     return false;
                 }

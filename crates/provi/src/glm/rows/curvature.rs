@@ -16,7 +16,7 @@ impl Rows {
             family.second_derivatives(&self.response[range.clone()], predictors, weights);
             weights.iter_mut().zip(&self.weights[range]).for_each(|(second, w)| *second *= w);
         };
-        self.design.add_grams_and_sums(0, weigh, |_| (), std::slice::from_mut(out));
+        self.add_grams_and_sums(0, weigh, |_| (), std::slice::from_mut(out));
     }
 
     /// Adds θAᵀWA.
@@ -24,7 +24,7 @@ impl Rows {
         let weigh = |range: Range<usize>, _: &mut [f64], weights: &mut [f64]| {
             weights.iter_mut().zip(&self.weights[range]).for_each(|(to, w)| *to = theta * w);
         };
-        self.design.add_grams_and_sums(0, weigh, |_| (), std::slice::from_mut(out));
+        self.add_grams_and_sums(0, weigh, |_| (), std::slice::from_mut(out));
     }
 
     /// ‖√W A‖_F².
@@ -38,8 +38,8 @@ impl Rows {
         Chains { sums: inside + parts, grams: self.gram_terms() }
     }
 
-    /// The longest chain of additions behind an entry of a Gram matrix.
+    /// The longest chain of additions behind an entry of a Gram matrix, whoever adds.
     pub(crate) fn gram_terms(&self) -> usize {
-        self.design.gram_terms()
+        self.design.gram_terms().max(self.device_gram_chain())
     }
 }

@@ -55,6 +55,6 @@ impl Rows {
                 }
             }
         };
-        self.design.add_grams_and_sums(count, weigh, |sums| axpy(1.0, sums, sizes), grams);
+        self.add_grams_and_sums(count, weigh, |sums| axpy(1.0, sums, sizes), grams);
     }
 }

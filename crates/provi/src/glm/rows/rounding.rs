@@ -51,6 +51,48 @@ struct Share {
     lost_slope: f64,
 }
 
+/// The largest t = (1 − 2y)s over an interval: log(1 + eᵗ) rises with t, and its slope does.
+fn highest(mean: f64, spread: f64, y: f64) -> f64 {
+    (1.0 - 2.0 * y) * mean + spread
+}
+
+impl Share {
+    /// That of log(1 + eᵗ), from its value and slope at the largest t.
+    fn of_success(value: f64, slope: f64, off: f64, link: f64) -> Self {
+        let (value, slope) = (value * (1.0 + 1e-12), slope * (1.0 + 1e-12));
+        Self { value, slope, lost_value: slope * off + link * (1.0 + value), lost_slope: 0.25 * off + link }
+    }
+}
+
+/// The rows of a block over their intervals. The functions of successes and failures are taken many at a time, and are within 4 units in the
+/// last place; those of other families row by row.
+struct Shares {
+    family: Family,
+    /// log(1 + eᵗ) and its slope at each row's largest t.
+    ends: Option<[[f64; BLOCK]; 2]>,
+}
+
+impl Shares {
+    fn new(family: Family, middles: &[f64], reaches: &[f64], responses: &[f64]) -> Self {
+        let ends = matches!(family, Family::Bernoulli).then(|| {
+            let (mut most, mut ends) = ([0.0; BLOCK], [[0.0; BLOCK]; 2]);
+            let rows = middles.iter().zip(reaches).zip(responses);
+            most.iter_mut().zip(rows).for_each(|(to, ((mean, spread), y))| *to = highest(*mean, *spread, *y));
+            let [values, slopes] = ends.each_mut().map(|part| &mut part[..middles.len()]);
+            provi_kernels::link::logistic(&most[..middles.len()], values, slopes);
+            ends
+        });
+        Self { family, ends }
+    }
+
+    fn of_row(&self, k: usize, mean: f64, spread: f64, y: f64, off: f64, least: f64) -> Share {
+        match &self.ends {
+            Some([values, slopes]) => Share::of_success(values[k], slopes[k], off, LINK.max(least)),
+            None => self.family.rounding(mean, spread, y, off, least),
+        }
+    }
+}
+
 impl Family {
     /// For predictors with |s − mean| ≤ spread, each computed with an error of at most `off`; the interval includes
     /// these errors.
@@ -73,16 +115,9 @@ impl Family {
                     lost_slope: theta * off + link * slope,
                 }
             }
-            // log(1 + eᵗ), t = (1 − 2y)s, rises with t, and its slope does.
             Form::Logistic if matches!(self, Self::Bernoulli) => {
-                let most = (1.0 - 2.0 * y) * mean + spread;
-                let (value, slope) = (softplus(most) * (1.0 + 1e-12), sigmoid(most) * (1.0 + 1e-12));
-                Share {
-                    value,
-                    slope,
-                    lost_value: slope * off + link * (1.0 + value),
-                    lost_slope: 0.25 * off + link,
-                }
+                let most = highest(mean, spread, y);
+                Share::of_success(softplus(most), sigmoid(most), off, link)
             }
             Form::Logistic => {
                 let value = LN_2 + (1.0 + y) * size;
@@ -169,19 +204,28 @@ impl Rows {
         let factor = self.design.factor(q.factor());
         let (centers, spreads): (Vec<f64>, _) = (q.mean().iter().map(|m| m.abs()).collect(), deviations(q));
         let unit = (d as f64 + 4.0) * f64::EPSILON;
+        if radii.is_empty() {
+            return;
+        }
         let (least, spread_out) = (self.device_link(), radii.iter().any(|&radius| radius > 0.0));
         let mut chunks = self.design.chunks(radii.len() + d);
         chunks.size = chunks.size.next_multiple_of(BLOCK);
+        // For each radius two numbers, then what it loses of each slope, then their sizes.
+        let count = radii.len();
+        let (slopes_at, slopes) = (2 * count, 2 * count);
         chunked::reduce(
             chunks,
-            (radii.len() * width(d), 5 * BLOCK),
+            (slopes_at + slopes * d, (7 + slopes) * BLOCK),
             &mut Scratch::default(),
             |range, partial, room| {
+                let (scalars, of_slopes) = partial.split_at_mut(slopes_at);
+                let (room, pulls) = room.split_at_mut(7 * BLOCK);
                 for first in range.clone().step_by(BLOCK) {
                     let rows = first..(first + BLOCK).min(range.end);
                     let mut parts = room.chunks_exact_mut(BLOCK).map(|part| &mut part[..rows.len()]);
-                    let [means, deviations, squares, near, far] =
+                    let [means, deviations, squares, near, far, middles, reaches] =
                         std::array::from_fn(|_| parts.next().unwrap_or_default());
+                    let pulls = &mut pulls[..slopes * rows.len()];
                     self.predictors(rows.clone(), q.mean(), means);
                     match spread_out {
                         true => self.design.row_variances(rows.clone(), &factor, deviations),
@@ -189,30 +233,39 @@ impl Rows {
                     }
                     self.design.row_sizes(rows.clone(), &centers, squares, near);
                     self.design.row_sizes(rows.clone(), &spreads, squares, far);
-                    for (k, n) in rows.enumerate() {
-                        let offset = self.offset_size(n);
-                        let (w, y) = (self.weights[n], self.response[n]);
-                        for (radius, sums) in radii.iter().zip(partial.chunks_exact_mut(width(d))) {
-                            let off = unit * (near[k] + radius * far[k] + offset);
+                    for (r, (&radius, scalars)) in radii.iter().zip(scalars.chunks_exact_mut(2)).enumerate() {
+                        let off =
+                            |k: usize, n: usize| unit * (near[k] + radius * far[k] + self.offset_size(n));
+                        for (k, n) in rows.clone().enumerate() {
+                            let off = off(k, n);
                             // Mean and deviation themselves have errors of that size.
                             let spread = radius * deviations[k].sqrt() * (1.0 + 1e-9) + 2.0 * off;
-                            let (mean, spread) = within.map_or((means[k], spread), |within| {
+                            (middles[k], reaches[k]) = within.map_or((means[k], spread), |within| {
                                 within.part(n, means[k], spread, 4.0 * off)
                             });
-                            let share = family.rounding(mean, spread, y, off, least);
-                            let (scalars, slopes) = sums.split_at_mut(2);
-                            let (lost, sizes) = slopes.split_at_mut(d);
+                        }
+                        let shares = Shares::new(family, middles, reaches, &self.response[rows.clone()]);
+                        for (k, n) in rows.clone().enumerate() {
+                            let (w, off) = (self.weights[n], off(k, n));
+                            let share =
+                                shares.of_row(k, middles[k], reaches[k], self.response[n], off, least);
                             scalars[0] += w * share.lost_value;
                             scalars[1] += w * share.value;
-                            self.design.for_each_in_row(n, |j, a| {
-                                lost[j] += w * share.lost_slope * a.abs();
-                                sizes[j] += w * share.slope * a.abs();
-                            });
+                            let pulls = &mut pulls[k * slopes..(k + 1) * slopes];
+                            (pulls[2 * r], pulls[2 * r + 1]) = (w * share.lost_slope, w * share.slope);
                         }
                     }
+                    self.design.pull_back_sizes(rows, pulls, of_slopes);
                 }
             },
-            |partial| axpy(1.0, partial, sums),
+            |partial| {
+                let (scalars, of_slopes) = partial.split_at(slopes_at);
+                let parts = scalars.chunks_exact(2).zip(of_slopes.chunks_exact(2 * d));
+                for ((scalars, slopes), sums) in parts.zip(sums.chunks_exact_mut(width(d))) {
+                    axpy(1.0, scalars, &mut sums[..2]);
+                    axpy(1.0, slopes, &mut sums[2..]);
+                }
+            },
         );
     }
 

@@ -45,6 +45,10 @@ impl<S: Source, R: Reduce> LocalModel for Streamed<S, R> {
         self.survey.chains.grams
     }
 
+    fn terms(&self) -> usize {
+        self.rows()
+    }
+
     fn local_grams(
         &self,
         q: &Gaussian<Triangular>,

@@ -6,16 +6,19 @@ use crate::base::gaussian::{Factor, Gaussian, Symmetric, Triangular};
 use crate::base::pattern::Entries;
 use crate::sgd::estimator::{Exact, Kind, Sampled, Source, Terms};
 use crate::sgd::method::{Guard, MISSING_SMOOTHNESS};
-use crate::sgd::optimize::{Composite, FnOperator, Operator, Problem};
+use crate::sgd::optimize::{Adaptive, Composite, FnOperator, Moved, Operator, Problem};
 use crate::sgd::plan::Plan;
 use crate::sgd::step::{
-    Diagonal, ExactWithin, Floor, FusedProx, ProjEntropy, ProjStl, ProjSymmetric, ProjTriangular, Prox,
-    Within,
+    BallSymmetric, BallTriangular, Diagonal, ExactWithin, Floor, FusedProx, ProjEntropy, ProjStl,
+    ProjSymmetric, ProjTriangular, Prox, Within,
 };
 use crate::sgd::walk::{Walk, Walker};
 use crate::target::evaluate::Evaluator;
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+/// A move of which nothing is known.
+pub(super) const UNKNOWN: Moved = Moved { distance: f64::MAX, value: None };
 
 /// How a run holds its parameters, w = (m, numbers of the factor), and moves them.
 pub(super) trait Parameters {
@@ -195,6 +198,17 @@ pub(super) trait StepSpace: Factor {
     ) -> Result<Box<dyn Problem + 'a>> {
         let operator = Self::operator(plan, dim)?;
         match plan.method.estimator() {
+            Some(kind) if plan.method.follows_draws() => {
+                let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
+                let estimator = Sampled::<Self>::new(kind, source(plan, view, seed)?, draws, plan.draws)?;
+                if plan.method.is_adaptive() {
+                    let len = plan.start.parameters().len();
+                    return Ok(Box::new(Adaptive::new(estimator, operator, len)));
+                }
+                let mut start = plan.start.parameters().to_vec();
+                Self::operator(plan, dim)?.apply(&mut start, 0.0, &UNKNOWN)?;
+                Ok(Box::new(Adaptive::travelled(estimator, operator, &start)))
+            }
             Some(kind) => Self::problem(plan, kind, source(plan, view, seed)?, seed, operator),
             None => {
                 let expectations = view.target().expectations().ok_or(MISSING_SMOOTHNESS)?;
@@ -215,6 +229,10 @@ pub(super) trait StepSpace: Factor {
 
 impl StepSpace for Triangular {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
+        if let Some(ball) = &plan.ball {
+            let smoothness = plan.smoothness.ok_or(MISSING_SMOOTHNESS)?;
+            return Ok(Box::new(BallTriangular::new(ball.clone(), smoothness)?));
+        }
         Ok(match plan.method.guard() {
             Guard::Prox => Box::new(Prox::new(dim)),
             Guard::Projection => {
@@ -246,6 +264,10 @@ impl StepSpace for Triangular {
 
 impl StepSpace for Symmetric {
     fn operator(plan: &Plan, dim: usize) -> Result<Box<dyn Operator>> {
+        if let Some(ball) = &plan.ball {
+            let smoothness = plan.smoothness.ok_or(MISSING_SMOOTHNESS)?;
+            return Ok(Box::new(BallSymmetric::new(ball.clone(), smoothness)?));
+        }
         Ok(match plan.method.guard() {
             Guard::Nothing => Box::new(nothing()),
             _ => Box::new(ProjSymmetric::new(dim, plan.smoothness.ok_or(MISSING_SMOOTHNESS)?)?),

@@ -18,8 +18,8 @@ pub struct Needed {
     /// T by the recursion, as [`Planner::to_distance`] plans it.
     pub steps: Result<u64>,
     /// T by the closed form for a single draw per step [rate-prox-anytime], [rate-proj-anytime],
-    /// [rate-proj-stl-gaussian]. `None` for a method without noise, whose contraction is its closed form, and for controlled
-    /// draws, whose bounds are for the recursion.
+    /// [rate-proj-stl-gaussian]. `None` for a method without noise, whose contraction is its closed form, for controlled
+    /// draws, whose bounds are for the recursion, and for adaptive steps, which have no other form.
     pub closed_form: Option<Result<u64>>,
 }
 
@@ -33,6 +33,7 @@ impl Planner {
             // setting.
             let setting = planner.setting(target, Coordinates::Curvature)?;
             let steps = setting.constants(&planner).and_then(|constants| match method {
+                _ if method.is_adaptive() => planner.adaptive_steps(&setting, accuracy),
                 Method::Exact => constants.exact_steps_to(accuracy),
                 _ => Recursion::new(constants.convexity, constants.noise)?.steps_to(
                     constants.start,
@@ -40,7 +41,7 @@ impl Planner {
                     MOST_STEPS,
                 ),
             });
-            let has_closed_form = method != Method::Exact && !method.is_controlled();
+            let has_closed_form = method != Method::Exact && !method.is_controlled() && !method.is_adaptive();
             let closed_form = has_closed_form.then(|| {
                 let constants = setting.single_draw_constants(&planner)?;
                 let (convexity, smoothness, start) =
@@ -92,7 +93,7 @@ mod tests {
         let logistic = Glm::logistic(design, &[0.0, 1.0, 1.0, 0.0], prior()).unwrap();
         for target in [linear, logistic] {
             let rows = Planner::new(Method::ProxEnergy).compare(&target, 0.05).unwrap();
-            assert_eq!(rows.len(), 7);
+            assert_eq!(rows.len(), 9);
             for row in rows {
                 let planned = Planner::new(row.method).to_distance(&target, 0.05).unwrap();
                 let steps = row.steps.unwrap();

@@ -80,6 +80,8 @@ pub enum Norm {
     Scaled,
     /// E f(w̄_T) − f*, in nats.
     Gap,
+    /// E f(w̄_T) − min f over the declared ball, in nats; f* if the ball holds w*.
+    BallGap,
 }
 
 impl Norm {
@@ -91,6 +93,7 @@ impl Norm {
             Self::Laplace => "E[‖P⁻¹(m−m*)‖² + ‖P⁻¹(C−C*)‖²], PPᵀ the Laplace covariance",
             Self::Scaled => "E[‖P⁻¹(m−m*)‖² + ‖P⁻¹(C−C*)‖²], P the scale of the family",
             Self::Gap => "E[f(w̄_T) − f*], nats",
+            Self::BallGap => "E[f(w̄_T)] − min f over the declared ball, nats",
         }
     }
 }
@@ -101,8 +104,8 @@ impl Norm {
 /// ```
 /// The mean is over runs with independent seeds, and w* is the best Gaussian (of the plan's family), not the posterior; with another base
 /// law, the best m + Cu of that law, which is not the best Gaussian \[base-law\]. For a single run,
-/// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps and length must not depend
-/// on the draws: a run that stops early keeps its answer and loses the value.
+/// [`with_probability`](crate::theory::recursion::with_probability) divides by δ. Steps must not depend on the draws, except as the
+/// adaptive methods let them, and the length never: a run that stops early keeps its answer and loses the value.
 ///
 /// A promise can be read but not changed; only a plan can make one that has a value.
 /// ```compile_fail,E0594
@@ -166,10 +169,14 @@ impl Promise {
     }
 
     pub(super) fn gap(value: f64, key: &'static str, provenance: Provenance) -> Self {
+        Self::of(value, key, Norm::Gap, provenance)
+    }
+
+    pub(super) fn of(value: f64, key: &'static str, norm: Norm, provenance: Provenance) -> Self {
         Self(Said {
             value: Some(value),
             key: Some(key),
-            norm: Some(Norm::Gap),
+            norm: Some(norm),
             provenance: Some(provenance),
             reason: None,
             taken_up: None,
@@ -190,6 +197,9 @@ pub(super) fn of_steps(
     if let Method::Unproven(recipe) = method {
         return Promise::none(recipe.reason());
     }
+    if method.is_adaptive() {
+        return Promise::none("the bound of adaptive steps is for the mean of w_0..w_{T−1}".into());
+    }
     let limit = constants.largest_step(method);
     if schedule.at(0) >= limit {
         let gamma = schedule.at(0);
@@ -203,14 +213,7 @@ pub(super) fn of_steps(
         ));
     }
     match bound(method, constants, schedule, average, steps) {
-        Ok(value) if value.is_finite() => Promise(Said {
-            value: Some(value),
-            key: Some("recursion"),
-            norm: Some(norm),
-            provenance: Some(constants.provenance),
-            reason: None,
-            taken_up: None,
-        }),
+        Ok(value) if value.is_finite() => Promise::of(value, "recursion", norm, constants.provenance),
         Ok(_) => Promise::none("the recursion does not contract under these steps".into()),
         Err(error) => Promise::none(error.to_string()),
     }

@@ -46,7 +46,7 @@ impl Setting {
         terms.noise((through_mode + shift) * (1.0 + 1e-12)).map(Some)
     }
 
-    fn smooth(&self) -> Result<(&Curvature, f64)> {
+    pub(super) fn smooth(&self) -> Result<(&Curvature, f64)> {
         let curvature = self.curvature.as_ref().ok_or(MISSING_SMOOTHNESS)?;
         Ok((curvature, curvature.smoothness().ok_or(MISSING_SMOOTHNESS)?))
     }
@@ -63,11 +63,15 @@ impl Setting {
 
     /// The quadratic that controls draws in the frame's coordinates, around the computed mode.
     pub(super) fn control(&self) -> Result<Control> {
-        let centre = match &self.frame.factor {
+        Ok(Control { curvature: self.control_curvature()?, centre: self.centre() })
+    }
+
+    /// The computed mode in the frame's coordinates.
+    pub(super) fn centre(&self) -> Vec<f64> {
+        match &self.frame.factor {
             Some(_) => vec![0.0; self.mode.point.len()],
             None => self.mode.point.clone(),
-        };
-        Ok(Control { curvature: self.control_curvature()?, centre })
+        }
     }
 
     /// The constants of the recursion, and e_0.
@@ -121,7 +125,7 @@ impl Setting {
     pub(super) fn single_draw_constants(&self, planner: &Planner) -> Result<Constants> {
         planner.method.check_law(planner.base_law)?;
         if planner.method.is_controlled() {
-            let why = "controlled draws have bounds for the recursion only; use prox-energy or proj-entropy-triangular";
+            let why = "controlled draws have bounds for the recursion only; use prox-energy, proj-entropy-triangular or proj-adaptive";
             return Err(Error::Pairing { why });
         }
         let (curvature, smoothness) = self.smooth()?;

@@ -13,7 +13,7 @@ use provi_kernels::{dot, symmetric};
 const FEW_FROM: usize = 16;
 
 /// 1/√M, the smallest singular value of a factor in 𝒲_M.
-fn floor_of(smoothness: f64) -> Result<f64> {
+pub(super) fn floor_of(smoothness: f64) -> Result<f64> {
     Ok(1.0 / Positive::new("smoothness M", smoothness)?.get().sqrt())
 }
 
@@ -95,6 +95,11 @@ impl ProjSymmetric {
             projections: 0,
             decompositions: 0,
         })
+    }
+
+    /// Forgets what it knows about λ_min: someone else has changed C.
+    pub(super) fn forget(&mut self) {
+        self.least = f64::NEG_INFINITY;
     }
 
     /// Number of steps so far on which the constraint was active.

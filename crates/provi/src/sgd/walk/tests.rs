@@ -339,7 +339,7 @@ fn every_recipe_reaches_a_gaussian_exactly() {
 #[test]
 fn plans_of_recipes_promise_nothing_and_refuse_what_they_cannot_do() {
     let target = GaussianTarget::new(&[1.0, 2.0], positive(2, 51, 1.0)).unwrap();
-    for (name, method) in Method::recipes() {
+    for (name, method) in Method::recipes().filter(|(_, method)| method.walk().is_some()) {
         let planner = Planner::new(method);
         let plan = planner.practical(&target, Some(40)).unwrap();
         assert_eq!(plan.average, Average::Last);
