@@ -246,10 +246,11 @@ impl Run {
         self.cargo(&[&BUILD[..], &["--quiet"]].concat())
     }
 
-    /// Lints `provi` with one feature, or none; a feature that needs another one does not build.
+    /// Lints `provi` with one feature, or none; a feature that needs another one does not build. Without any, its tests are looked at too: they say
+    /// themselves which feature they need.
     fn lint_features(&self, feature: Option<&str>) -> Outcome {
-        let features = feature.unwrap_or_default();
-        let which = ["--package", "provi", "--all-targets", "--no-default-features", "--features", features];
+        let (features, targets) = feature.map_or(("", "--all-targets"), |feature| (feature, "--lib"));
+        let which = ["--package", "provi", targets, "--no-default-features", "--features", features];
         self.cargo(&[&["clippy"], &which[..], &["--", "-D", "warnings"]].concat())
     }
 
