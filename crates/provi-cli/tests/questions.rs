@@ -260,7 +260,7 @@ fn plans_and_constants_are_printed_as_json_too() {
 #[test]
 fn a_plan_keeps_the_distance_it_was_asked_for_or_says_why_not() {
     let bench = Bench::new();
-    // The quadrature of a probit leaves an error that the promise must carry: √0.01 is met with it, not without.
+    // Quadrature and rounding leave an error that the promise must carry.
     let model = ["W2.csv", "y ~ mean_texture + mean_symmetry", "--family", "probit", "--prior-scale", "1"];
     for distance in ["0.01", "1e-4"] {
         let said = bench.provi(&[&["plan"], &model[..], &["--distance", distance, "--json"]].concat());

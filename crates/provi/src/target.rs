@@ -98,6 +98,17 @@ pub trait Target {
         Ok(())
     }
 
+    /// The values of [`Target::log_densities`], in every bit, without the gradients, where they cost less alone. `Ok(false)`: they do not, and
+    /// nothing was written.
+    fn log_densities_alone(
+        &self,
+        _points: &[f64],
+        _values: &mut [f64],
+        _scratch: &mut Scratch,
+    ) -> Result<bool> {
+        Ok(false)
+    }
+
     /// The most points that a sampled run hands to one call of [`Target::log_densities`]. The default keeps the
     /// points in cache and leaves several calls to share among threads. Return more if a call costs more than its
     /// points do, as a call into another language may. No number of an answer depends on this, except where an audit

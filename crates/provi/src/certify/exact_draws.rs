@@ -25,13 +25,10 @@ use crate::base::chunked::{self, Chunks};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::safe_congruence;
 use crate::base::matrix::Matrix;
 use crate::base::stop;
 use crate::glm::Glm;
 use crate::glm::rows::Found;
-use crate::target::Target;
-use crate::target::curvature::Provenance;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::standard::Standard;
 use chain::Search;
@@ -118,19 +115,6 @@ fn in_standard<'m>(
     })
 }
 
-/// f ≤ V(m) + ½tr(CᵀH_hiC) − (d/2)log 2πe − log det C: a quadratic above V that touches it at m has that mean under q.
-fn value_upper(model: &Glm, q: &Gaussian<Triangular>) -> Result<f64> {
-    let (d, mut slope) = (q.dim(), vec![0.0; q.dim()]);
-    let potential = -model.log_density(q.mean(), &mut slope)?;
-    let Some(curvature) = model.curvature()? else { return Ok(f64::INFINITY) };
-    let Some(upper) = curvature.upper() else { return Ok(f64::INFINITY) };
-    let bent = safe_congruence(&upper.to_matrix(d), &q.factor_matrix(), curvature.slack(), 1.0);
-    let trace: f64 = (0..d).map(|i| bent[(i, i)]).sum();
-    let entropy = 0.5 * d as f64 * (1.0 + (2.0 * std::f64::consts::PI).ln()) + q.log_det()?;
-    // It is the logarithm of a factor: a millionth is more than any rounding here, and nothing to the bound.
-    Ok(potential + 0.5 * trace - entropy + 1e-6 * (1.0 + 1e-6 * potential.abs()))
-}
-
 impl<'m> ExactDraws<'m> {
     /// Finds an envelope. `q` decides about its cost alone: the law of the draws does not depend on it.
     ///
@@ -153,12 +137,7 @@ impl<'m> ExactDraws<'m> {
         if proposals.is_nan() || proposals > MOST_PROPOSALS {
             return Err(Error::ExactDrawsCost { proposals, most: MOST_PROPOSALS });
         }
-        // What is printed of rounding is proved, so an f without a proved error is not enough for it.
-        let proved = match moments.provenance {
-            Provenance::Estimated => value_upper(&model, &frame.q)? - model.linear.constant,
-            _ => scale,
-        };
-        let distance = rounding::distance(&frame, &slabs, proved);
+        let distance = rounding::distance(&frame, &slabs, scale);
         if distance.is_nan() || distance > MOST_ROUNDING {
             return Err(Error::ExactDrawsRounding { distance, most: MOST_ROUNDING });
         }

@@ -1,5 +1,6 @@
 //! Likelihoods of a linear predictor s = aᵀz + offset, as potentials φ(s) = −log p(y | s).
 
+pub(crate) mod fourth;
 mod ordered;
 
 pub use ordered::Gaps;

@@ -154,7 +154,10 @@ impl Linear {
     /// Turns the rows' energies and their gradients into log densities and their gradients.
     pub(crate) fn conclude_densities(&self, points: &[f64], values: &mut [f64], gradients: &mut [f64]) {
         let d = self.dim;
-        for ((z, value), pull) in points.chunks_exact(d).zip(values).zip(gradients.chunks_exact_mut(d)) {
+        let mut spare = vec![0.0; if gradients.is_empty() { d } else { 0 }];
+        let mut pulls = gradients.chunks_exact_mut(d);
+        for (z, value) in points.chunks_exact(d).zip(values) {
+            let pull = pulls.next().unwrap_or(&mut spare);
             *value = -(*value + self.prior.energy(z, pull) + self.constant);
             pull.iter_mut().for_each(|x| *x = -*x);
         }

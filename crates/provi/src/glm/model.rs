@@ -357,6 +357,10 @@ impl Target for Glm {
         Ok(())
     }
 
+    fn log_densities_alone(&self, points: &[f64], values: &mut [f64], scratch: &mut Scratch) -> Result<bool> {
+        self.log_densities(points, values, &mut [], scratch).map(|()| true)
+    }
+
     fn hessian(&self, z: &[f64], out: &mut Matrix) -> Result<bool> {
         *out = self.linear.precision();
         self.rows.add_hessian(self.linear.family, z, out);
@@ -437,7 +441,7 @@ impl LocalModel for Glm {
     }
 
     fn taylor(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Taylor>> {
-        let Some(layout) = self.linear.taylor_layout(radii.len()) else { return Ok(None) };
+        let Some(layout) = self.linear.taylor_layout(radii.len(), self.rows.len()) else { return Ok(None) };
         let mut sums = vec![0.0; layout.width()];
         self.rows.add_taylor(self.linear.family, q, radii, self.rows.len(), layout, &mut sums);
         // Half a sum is no bound.

@@ -13,6 +13,7 @@ mod local;
 mod recoded;
 mod response;
 mod rounding;
+mod shape;
 mod slab;
 mod spread;
 mod summary;

@@ -45,5 +45,5 @@ impl<M> SparseGlm<M> {
 
 /// Only what costs O(d): bounds of the curvature and dense expectations are those of the model itself.
 impl<M: Target> Target for SparseGlm<M> {
-    crate::forward_target!(self => self.glm; dim log_density log_densities batch names data_size rejections);
+    crate::forward_target!(self => self.glm; dim log_density log_densities log_densities_alone batch names data_size rejections);
 }

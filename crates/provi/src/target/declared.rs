@@ -58,7 +58,8 @@ impl<T: Target> Declared<T> {
 
 impl<T: Target> Target for Declared<T> {
     crate::forward_target!(self => self.inner;
-        dim log_density log_densities batch hessian expectations finite_sum data_size rejections local_curvature rounding);
+        dim log_density log_densities log_densities_alone batch hessian expectations finite_sum data_size rejections local_curvature
+        rounding);
 
     fn curvature(&self) -> Result<Option<Curvature>> {
         match &self.curvature {

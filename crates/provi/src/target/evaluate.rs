@@ -201,6 +201,49 @@ impl<'a> Evaluator<'a> {
         }
         stop::check()
     }
+
+    /// log p alone at every point, where the target offers that; `false` if it does not.
+    pub(crate) fn evaluate_alone(
+        &self,
+        points: &[f64],
+        values: &mut [f64],
+        scratch: &mut [Scratch],
+    ) -> Result<bool> {
+        let chunk = self.chunk(values.len()).max(values.len().div_ceil(scratch.len().max(1)));
+        let numbers = chunk.saturating_mul(self.dim());
+        #[cfg(feature = "parallel")]
+        if let Self::Parallel(target) = self
+            && values.len() > chunk
+            && rayon::current_num_threads() > 1
+        {
+            use rayon::prelude::*;
+            let enough = values.len().div_ceil(chunk) >= rayon::current_num_threads();
+            let signal = Carried::from_here();
+            return points
+                .par_chunks(numbers)
+                .zip(values.par_chunks_mut(chunk))
+                .zip(scratch.par_iter_mut())
+                .map(|((z, v), s)| {
+                    let mut run = || {
+                        signal.within(|| {
+                            stop::check()?;
+                            let done = target.log_densities_alone(z, v, s)?;
+                            stop::check().map(|()| done)
+                        })
+                    };
+                    if enough { chunked::share(run) } else { run() }
+                })
+                .try_reduce(|| true, |all, done| Ok(all && done));
+        }
+        let target = self.target();
+        for ((z, v), s) in points.chunks(numbers).zip(values.chunks_mut(chunk)).zip(scratch) {
+            stop::check()?;
+            if !target.log_densities_alone(z, v, s)? {
+                return Ok(false);
+            }
+        }
+        stop::check().map(|()| true)
+    }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ macro_rules! forward_target {
     };
     (@all_but_curvature $self:ident $inner:expr) => {
         $crate::forward_target!($self => $inner;
-            dim log_density log_densities batch hessian names expectations finite_sum data_size rejections local_curvature
+            dim log_density log_densities log_densities_alone batch hessian names expectations finite_sum data_size rejections local_curvature
             rounding);
     };
     (@dim $self:ident $inner:expr) => {
@@ -60,6 +60,16 @@ macro_rules! forward_target {
             scratch: &mut $crate::target::Scratch,
         ) -> $crate::Result<()> {
             ($inner).log_densities(points, values, gradients, scratch)
+        }
+    };
+    (@log_densities_alone $self:ident $inner:expr) => {
+        fn log_densities_alone(
+            &$self,
+            points: &[f64],
+            values: &mut [f64],
+            scratch: &mut $crate::target::Scratch,
+        ) -> $crate::Result<bool> {
+            ($inner).log_densities_alone(points, values, scratch)
         }
     };
     (@batch $self:ident $inner:expr) => {

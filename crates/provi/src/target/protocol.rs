@@ -37,6 +37,10 @@ impl Target for Probe {
         gradients.iter_mut().zip(points).for_each(|(g, z)| *g = 7.0 * z);
         Ok(())
     }
+    fn log_densities_alone(&self, _: &[f64], values: &mut [f64], _: &mut Scratch) -> Result<bool> {
+        values.fill(-20.5);
+        Ok(true)
+    }
     fn batch(&self) -> usize {
         77
     }
@@ -133,6 +137,8 @@ fn answers(target: &dyn Target) -> Answers {
     let single = target.log_density(&z, &mut gradient).unwrap();
     let (mut values, mut gradients) = ([0.0; 2], [0.0; 4]);
     target.log_densities(&[0.5, -2.0, 1.0, 1.0], &mut values, &mut gradients, scratch).unwrap();
+    let mut alone = [0.0; 2];
+    let has_alone = target.log_densities_alone(&[0.5, -2.0, 1.0, 1.0], &mut alone, scratch).unwrap();
     let mut hessian = Matrix::zeros(2, 2);
     let has = target.hessian(&z, &mut hessian).unwrap();
     let expected = target.expectations().map(|e| {
@@ -148,6 +154,7 @@ fn answers(target: &dyn Target) -> Answers {
         ("dim", target.dim().to_string()),
         ("log_density", format!("{single} {gradient:?}")),
         ("log_densities", format!("{values:?} {gradients:?}")),
+        ("log_densities_alone", format!("{has_alone} {alone:?}")),
         ("batch", target.batch().to_string()),
         ("hessian", format!("{has} {hessian:?}")),
         ("curvature", format!("{:?}", target.curvature().unwrap())),
@@ -231,10 +238,11 @@ fn wrappers_that_add_something_say_nothing_else() {
         ["curvature", "proves_its_curvature", "model_of_its_own", "lower_curvature", "standardized"];
     assert_eq!(differences(&bounded(), &expected), of_curvature);
     assert!(bounded().standardized().unwrap().is_none());
-    // Terms and other coordinates would be evaluated unwatched.
+    // Terms, other coordinates and values without their gradients would be evaluated unwatched.
     let watched = Watchdog::new(&Probe, scalar(0.75, Some(8.0)));
     let around = answers(&watched);
     let of_watch = [
+        "log_densities_alone",
         "curvature",
         "proves_its_curvature",
         "model_of_its_own",
@@ -244,12 +252,13 @@ fn wrappers_that_add_something_say_nothing_else() {
     ];
     assert_eq!(differences(&watched, &expected), of_watch);
     assert!(watched.finite_sum().is_none() && watched.standardized().unwrap().is_none());
-    assert_eq!(around[5].1, answers(&bounded())[5].1);
+    assert_eq!(around[6].1, answers(&bounded())[6].1);
     // Through z = y: one point is a batch of one, and audits see the target itself.
     let white = Whitened::new(&Probe, vec![0.0; 2], vec![1.0, 0.0, 1.0]);
     let seen = answers(&white);
     let of_white = [
         "log_density",
+        "log_densities_alone",
         "curvature",
         "model_of_its_own",
         "lower_curvature",
@@ -272,7 +281,7 @@ fn wrappers_that_add_something_say_nothing_else() {
 struct Forgetful(Probe);
 
 impl Target for Forgetful {
-    crate::forward_target!(self => self.0; dim log_density log_densities hessian curvature proves_its_curvature model_of_its_own lower_curvature names
+    crate::forward_target!(self => self.0; dim log_density log_densities log_densities_alone hessian curvature proves_its_curvature model_of_its_own lower_curvature names
         expectations finite_sum data_size rejections standardized local_curvature rounding);
 }
 

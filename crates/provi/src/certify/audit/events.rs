@@ -118,10 +118,14 @@ impl Cubic {
         sum
     }
 
-    /// P(x), and what rounding may have done to it.
-    pub(super) fn at(&self, x: &[f64], products: &mut Vec<f64>) -> [f64; 2] {
-        let (value, r) = (self.form(x, products) + dot(&self.linear, x), norm(x));
-        [value, self.lost() * r * (1.0 + r * r)]
+    /// P(x).
+    pub(super) fn at(&self, x: &[f64], products: &mut Vec<f64>) -> f64 {
+        self.form(x, products) + dot(&self.linear, x)
+    }
+
+    /// What rounding may have done to it where ‖x‖ = r.
+    pub(super) fn lost_at(&self, r: f64) -> f64 {
+        self.lost() * r * (1.0 + r * r)
     }
 
     fn lost(&self) -> f64 {

@@ -16,7 +16,7 @@ mod moments;
 
 use super::events::{Cubic, Event, Known, Tally, Weighed};
 use super::every::Guesses;
-use super::residual::{Fill, Residuals, Seen};
+use super::residual::{Beside, Fill, Residuals, Seen};
 use super::sharp::{Mass, lost};
 use super::{EVENTS, ExactValue, Session};
 use crate::base::draws::{Draws, Purpose};
@@ -66,19 +66,18 @@ struct Signs {
 }
 
 impl Signs {
+    /// P at a draw, where it is asked for.
+    fn beside(&self, x: &[f64], room: &mut Vec<f64>) -> f64 {
+        if self.events.is_empty() { 0.0 } else { self.cubic.at(x, room) }
+    }
+
     /// e^{−D'} − 1 + P at a draw, weighed, with what it may be off by; `None` where D' − P is larger than was proved of every point.
-    fn weigh(
-        &self,
-        place: &Place,
-        at: &Seen<'_>,
-        (d, off): (f64, f64),
-        room: &mut Vec<f64>,
-    ) -> Option<Weighed> {
+    fn weigh(&self, place: &Place, at: &Seen<'_>, (d, off): (f64, f64)) -> Option<Weighed> {
         let [low, high] = place.weight;
         if high <= 0.0 {
             return Some(Weighed { sign: 1.0, weight: 0.0, off: 0.0 });
         }
-        let [cubic, lost] = self.cubic.at(at.u, room);
+        let (cubic, lost) = (at.beside, self.cubic.lost_at(norm(at.u)));
         let apart = d - cubic;
         // A NaN is above everything.
         let band = self.envelope.band(norm(at.u) * (1.0 - 1e-12), self.error);
@@ -150,8 +149,10 @@ fn value(
 ) -> (Option<[f64; 2]>, [f64; 2]) {
     let size = norm(at.u);
     let moved = drawing.moved(size);
-    // U is convex, and bends by no more than `bend` between two points of the ball; ½‖x‖² moves too.
-    let (lost, shift) = lost(residuals, at, f, moved);
+    // U is convex, and bends by no more than `bend` between two points of the ball: its slope at the place of evaluation, 10⁻⁸ from the
+    // draw at most, is no steeper than this. ½‖x‖² moves too.
+    let slope = residuals.gradient_norm() + bend * (size + 1e-8) * (1.0 + 1e-12);
+    let (lost, shift) = lost(residuals, at, slope, f, moved);
     let bend = if shift < 1e-8 { bend } else { f64::INFINITY };
     let off = lost + 0.5 * bend * shift * shift + (size + moved) * moved;
     (place.value(at.value - f, off), [shift, off])
@@ -185,18 +186,19 @@ impl Session<'_> {
         let stream = 2 * self.options.look;
         let range = psi.ranges[0];
         let mut sums = Sums::new(&psi.directions, self.q.dim());
-        let (mut tally, mut room) = (Tally::new(&psi.signs.events), Vec::new());
+        let mut tally = Tally::new(&psi.signs.events);
+        let cubic: &Beside<'_> = &|u, room| psi.signs.beside(u, room);
         let (mut lower, mut upper, mut above) = (Vec::new(), Vec::new(), None);
         let total = before + count;
         let between = &mut *self.between;
         let mut ask = |k: u64, _: u64| between(before + k, total);
         let fill: &Fill<'_> = &|k, x| psi.drawing.fill(&draws, k, stream, x);
-        residuals.visit(fill, count, [None; 2], &mut ask, &mut |at| {
+        residuals.visit_values((fill, cubic), count, &mut ask, &mut |at| {
             let place = psi.drawing.place(&draws, upper.len() as u64, stream);
             let (mut found, [shift, off]) = value(residuals, &psi.drawing, &place, &at, (f, psi.bend));
             let mut weighed = None;
             if !tally.is_empty() {
-                weighed = psi.signs.weigh(&place, &at, (at.value - f, off), &mut room);
+                weighed = psi.signs.weigh(&place, &at, (at.value - f, off));
                 found = found.filter(|_| weighed.is_some());
             }
             // A draw above what was proved of every point.

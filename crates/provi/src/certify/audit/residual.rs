@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 /// What is known about one draw.
 pub(super) struct Seen<'d> {
     pub(super) u: &'d [f64],
-    /// s̃(u).
+    /// s̃(u); empty where only values were asked for.
     pub(super) residual: &'d [f64],
     /// D(u), and the sum of the absolute values of its terms.
     pub(super) value: f64,
@@ -27,12 +27,17 @@ pub(super) struct Seen<'d> {
     pub(super) potential: f64,
     /// ‖ŝ‖² in up to two metrics.
     pub(super) squares: [f64; 2],
+    /// What was asked for beside D.
+    pub(super) beside: f64,
 }
 
 pub(super) type See<'s> = dyn FnMut(Seen<'_>) + 's;
 
 /// Writes the draw with a given number.
 pub(super) type Fill<'f> = dyn Fn(u64, &mut [f64]) + Sync + 'f;
+
+/// A number of a draw that costs as much as D may; the memory is for it to work in.
+pub(super) type Beside<'f> = dyn Fn(&[f64], &mut Vec<f64>) -> f64 + Sync + 'f;
 
 /// For work that nothing interrupts.
 pub(super) fn go_on(_: u64, _: u64) -> Result<ControlFlow<()>> {
@@ -161,6 +166,74 @@ impl<'a> Residuals<'a> {
         self.center_lost
     }
 
+    /// Calls `see` for each draw, in order, with its D alone, until `between` breaks. Half the work of [`Residuals::visit`] where the target
+    /// has values without gradients, and the same bits.
+    pub(super) fn visit_values(
+        &self,
+        (fill, beside): (&Fill<'_>, &Beside<'_>),
+        count: u64,
+        between: &mut Between<'_>,
+        see: &mut See<'_>,
+    ) -> Result<()> {
+        let d = self.q.dim();
+        let room = self.target.together(BATCH).min(count as usize);
+        let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);
+        let (mut values, mut numbers) = (vec![0.0; room], vec![0.0; room]);
+        let mut scratch: Vec<Scratch> = self.target.scratch(room);
+        let mut first = 0;
+        while first < count && between(first, count)?.is_continue() {
+            let size = room.min((count - first) as usize);
+            let (u, z, values) = (&mut u[..size * d], &mut z[..size * d], &mut values[..size]);
+            self.draw(fill, first, u, z);
+            let numbers = &mut numbers[..size];
+            let work = size.saturating_mul(d * d * d / 6);
+            chunked::fill_together([(&mut *numbers, TOGETHER)], work, |chunk, [numbers]| {
+                let mut room = Vec::new();
+                for (u, number) in u[chunk * TOGETHER * d..].chunks_exact(d).zip(numbers) {
+                    *number = beside(u, &mut room);
+                }
+            });
+            if !self.target.evaluate_alone(z, values, &mut scratch)? {
+                let mut pulls = vec![0.0; size * d];
+                self.target.evaluate(z, values, &mut pulls, &mut scratch)?;
+            }
+            for (k, (u, value)) in u.chunks_exact(d).zip(&*values).enumerate() {
+                if !value.is_finite() {
+                    let (quantity, norm) = ("log-density", norm(&z[k * d..(k + 1) * d]));
+                    return Err(Error::TargetNotFinite {
+                        quantity,
+                        value: *value,
+                        step: first,
+                        draw: k,
+                        norm,
+                    });
+                }
+                see(Seen { beside: numbers[k], ..self.seen(u, &[], *value, [0.0; 2]) });
+            }
+            first += size as u64;
+        }
+        Ok(())
+    }
+
+    /// Draws from the number `first` on, and where they lie.
+    fn draw(&self, fill: &Fill<'_>, first: u64, u: &mut [f64], z: &mut [f64]) {
+        let d = self.q.dim();
+        let work = u.len().saturating_mul(d + DRAW_WORK);
+        chunked::fill_together([(u, TOGETHER * d), (z, TOGETHER * d)], work, |chunk, [u, z]| {
+            for (k, u) in u.chunks_exact_mut(d).enumerate() {
+                fill(first + (chunk * TOGETHER + k) as u64, u);
+            }
+            self.q.transport(u, z);
+        });
+    }
+
+    fn seen<'d>(&self, u: &'d [f64], residual: &'d [f64], value: f64, squares: [f64; 2]) -> Seen<'d> {
+        let (potential, half) = (-value, 0.5 * dot(u, u));
+        let value = potential - half - self.constant;
+        let size = potential.abs() + half + self.constant_size;
+        Seen { u, residual, value, size, potential, squares, beside: 0.0 }
+    }
+
     /// Calls `see` for each draw, in order, with ‖ŝ‖² in the given metrics, until `between` breaks.
     ///
     /// Drawing, transport and the work on gradients are spread over threads, even if evaluations are not.
@@ -183,16 +256,7 @@ impl<'a> Residuals<'a> {
             let size = room.min((count - first) as usize);
             let work = size.saturating_mul(d * (d + DRAW_WORK));
             let (u, z) = (&mut u[..size * d], &mut z[..size * d]);
-            chunked::fill_together(
-                [(&mut *u, TOGETHER * d), (&mut *z, TOGETHER * d)],
-                work,
-                |chunk, [u, z]| {
-                    for (k, u) in u.chunks_exact_mut(d).enumerate() {
-                        fill(first + (chunk * TOGETHER + k) as u64, u);
-                    }
-                    self.q.transport(u, z);
-                },
-            );
+            self.draw(fill, first, u, z);
             let (values, pulls) = (&mut values[..size], &mut pulls[..size * d]);
             self.target.evaluate(z, values, pulls, &mut scratch)?;
             for ((k, value), (pull, z)) in
@@ -228,10 +292,7 @@ impl<'a> Residuals<'a> {
             );
             let draws = u.chunks_exact(d).zip(z.chunks_exact(d)).zip(squares.chunks_exact(2));
             for (((u, s), squares), value) in draws.zip(&*values) {
-                let (potential, half) = (-value, 0.5 * dot(u, u));
-                let value = potential - half - self.constant;
-                let size = potential.abs() + half + self.constant_size;
-                see(Seen { u, residual: s, value, size, potential, squares: [squares[0], squares[1]] });
+                see(self.seen(u, s, *value, [squares[0], squares[1]]));
             }
             first += size as u64;
         }

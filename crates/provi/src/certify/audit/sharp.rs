@@ -299,27 +299,32 @@ impl Pairs {
 /// its own shift.
 fn log_density(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> f64 {
     let half = 0.5 * dot(at.u, at.u);
-    f - (at.value + half) + lost(residuals, at, f, moved).0
+    f - (at.value + half) + lost(residuals, at, measured_slope(at), f, moved).0
 }
 
 /// log ϖ = −D' at a draw of q, rounded down and up, and a bound of the distance to the point of evaluation.
 /// Rounding down needs `bend` ≥ ‖∇²U‖.
 fn log_weight(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, bend: Option<f64>) -> ([f64; 2], f64) {
-    let (lost, shift) = lost(residuals, at, f, 0.0);
+    let (lost, shift) = lost(residuals, at, measured_slope(at), f, 0.0);
     let value = f - at.value;
     let inside = bend.filter(|_| norm(at.u) + shift <= usual_reach(at.u.len()));
     let below = inside.map_or(f64::INFINITY, |bend| lost + 0.5 * bend * shift * shift);
     ([value - below, value + lost], shift)
 }
 
-/// Bound of how much −U' at the draw may exceed the measured value, and of the distance to the point of evaluation.
-pub(super) fn lost(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> (f64, f64) {
+/// ‖∇U‖ as it was measured.
+fn measured_slope(at: &Seen<'_>) -> f64 {
+    norm(at.residual) + norm(at.u)
+}
+
+/// Bound of how much −U' at the draw may exceed the measured value, and of the distance to the point of evaluation. `slope` bounds the
+/// measured ‖∇U‖ at that point, or the true one.
+pub(super) fn lost(residuals: &Residuals<'_>, at: &Seen<'_>, slope: f64, f: f64, moved: f64) -> (f64, f64) {
     let size = norm(at.u);
     let allowance = residuals.allowances().at(size);
     let shift = allowance.shift + moved;
-    let slope = norm(at.residual) + size + allowance.slope;
     let sums = residuals.value_unit() * (at.size + f.abs() + size * size);
-    (evaluated(&allowance, at) + sums + slope * shift, shift)
+    (evaluated(&allowance, at) + sums + (slope + allowance.slope) * shift, shift)
 }
 
 /// Bound of the error of V at the point of evaluation: at least 1e-12 of V, which is the whole allowance if a

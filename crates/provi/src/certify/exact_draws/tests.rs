@@ -394,24 +394,6 @@ fn hopeless_models_are_refused_with_their_cost() {
     assert!(ExactDraws::new(&model, &other, Seed(0)).is_err());
 }
 
-/// Equal for a gaussian model, whose V is its own paraboloid; above f, and not far, for the others with H_hi. Without the trace it is below.
-#[test]
-fn f_is_bounded_by_the_paraboloid_of_the_upper_curvature() {
-    for d in [1, 2] {
-        let q = somewhere(d);
-        for family in [Family::Gaussian { noise_sd: 1.2 }, Family::Bernoulli, Family::Probit] {
-            let model = model(family, d);
-            let mut moments = Moments::new(d);
-            model.expect(&q, &mut moments).unwrap();
-            let (f, above) = (moments.neg_elbo(&q).unwrap(), value_upper(&model, &q).unwrap());
-            let most =
-                if family == Family::Bernoulli || family == Family::Probit { 0.5 * d as f64 } else { 1e-5 };
-            assert!((0.0..most).contains(&(above - f)), "{family:?}, d = {d}: {f} {above}");
-        }
-        assert!(value_upper(&model(Family::Poisson, d), &q).unwrap().is_infinite());
-    }
-}
-
 /// Between slabs of a row's own deviation and those beyond which a wide prior has no mass lie many orders of magnitude; slabs reach over all
 /// of them, and the law is that of the quadrature.
 #[test]

@@ -1,12 +1,12 @@
 //! E φ, E φ' and E φ'' at s ~ N(μ, σ²): closed forms, or quadrature with error bounds.
 
 mod hermite;
+mod probit;
 
 use crate::base::chunked::Chunks;
 use crate::glm::Family;
 use crate::glm::device::DeviceRule;
 use crate::glm::family::{Form, Halves, Rate};
-use crate::target::curvature::Provenance;
 use provi_kernels::Cloglog;
 use std::f64::consts::{LN_2, PI};
 use std::sync::OnceLock;
@@ -20,16 +20,6 @@ pub(in crate::glm) struct Terms {
     pub(in crate::glm) value_error: Vec<f64>,
     /// Upper bound of the errors of `first` and `second`.
     pub(in crate::glm) slope_error: Vec<f64>,
-}
-
-/// Whether the error bounds of a family are proved or only checked.
-pub(in crate::glm) fn provenance(family: Family) -> Provenance {
-    match family.form(1.0) {
-        Form::Probit => Provenance::Estimated,
-        Form::Quadratic { .. } | Form::Logistic | Form::Cloglog(_) | Form::Rate(_) | Form::Ordered(_) => {
-            Provenance::Proved
-        }
-    }
 }
 
 impl Terms {
@@ -144,7 +134,7 @@ pub(in crate::glm) fn expect_rows(
             }
         }
         Form::Logistic => logistic(means, deviations, response, &mut out),
-        Form::Probit => probit(means, deviations, response, &mut out),
+        Form::Probit => probit::probit(means, deviations, response, &mut out),
         Form::Cloglog(_) => {
             for n in 0..rows {
                 out.cloglog(n, means[n], deviations[n], Cloglog::of(response[n]));
@@ -373,56 +363,6 @@ impl<'r> Errors<'r> {
     }
 }
 
-/// Probit rows by the same rules. No error bound is known here. The error is estimated by comparison with the rule
-/// of double step, which uses every second node, and whatever rests on it is marked as an estimate.
-fn probit(means: &[f64], deviations: &[f64], response: &[f64], out: &mut Terms) {
-    // A trapezoid one level finer than for the logistic family: the nearest zero of Φ is 2.8 off the real line, not
-    // π.
-    let level: Vec<usize> = deviations.iter().map(|&s| trapezoid_for(s)).collect();
-    let mut order: Vec<usize> = (0..means.len()).collect();
-    order.sort_by_key(|&n| level[n]);
-    let sign = |n: usize| 2.0 * response[n] - 1.0;
-    let mu: Vec<f64> = order.iter().map(|&n| sign(n) * means[n]).collect();
-    let sigma: Vec<f64> = order.iter().map(|&n| deviations[n]).collect();
-    // Sums over the nodes of the coarse rule, and over the nodes between them.
-    let mut sums = [[(); 3]; 2].map(|half| half.map(|()| vec![0.0; mu.len()]));
-    let mut start = 0;
-    while start < order.len() {
-        let rule = &rules()[level[order[start]]];
-        let end = start + order[start..].partition_point(|&n| level[n] == level[order[start]]);
-        let group = start..end;
-        let first = rule.nodes.len() / 2 % 2;
-        for (half, [value, slope, second]) in sums.iter_mut().enumerate() {
-            let every_second = |x: &[f64]| x.iter().skip((first + half) % 2).step_by(2).copied().collect();
-            let (nodes, weights): (Vec<f64>, Vec<f64>) =
-                (every_second(&rule.nodes), every_second(&rule.weights));
-            provi_kernels::expectation::probit(
-                &mu[group.clone()],
-                &sigma[group.clone()],
-                &nodes,
-                &weights,
-                &mut value[group.clone()],
-                &mut slope[group.clone()],
-                &mut second[group.clone()],
-            );
-        }
-        let rounding = (rule.nodes.len() as f64 + 40.0) * f64::EPSILON;
-        for i in group {
-            let n = order[i];
-            let [coarse, between] = [0, 1].map(|half: usize| [0, 1, 2].map(|j: usize| sums[half][j][i]));
-            let fine = [0, 1, 2].map(|j| coarse[j] + between[j]);
-            // Twice the coarse sum is the coarse rule's own estimate.
-            let off = [0, 1, 2].map(|j| (coarse[j] - between[j]).abs());
-            out.value[n] = fine[0];
-            out.first[n] = sign(n) * fine[1];
-            out.second[n] = fine[2];
-            out.value_error[n] = off[0] + rounding * (1.0 + fine[0].abs());
-            out.slope_error[n] = off[1].max(off[2]) + rounding * (1.0 + fine[1].abs());
-        }
-        start = end;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -475,9 +415,8 @@ mod tests {
                         (terms.second[0] - truth[2]).abs()
                             <= terms.slope_error[0] + unit * (1.0 + truth[2].abs())
                     );
-                    let goal = if family == Family::Probit { 1e-6 } else { 1e-11 };
                     assert!(
-                        terms.slope_error[0] < goal * (1.0 + truth[1].abs()),
+                        terms.slope_error[0] < 1e-11 * (1.0 + truth[1].abs()),
                         "{family:?} {mu} {sigma}: {}",
                         terms.slope_error[0]
                     );

@@ -10,16 +10,26 @@ use crate::target::Taylor;
 use crate::theory::envelope::Ring;
 use std::ops::Range;
 
-/// The most coefficients: quartics are matrices of d(d+1)/2 columns, and a pass over the rows makes one for each radius.
-const MOST: usize = 31;
+/// The most coefficients, for cubics have d²(d+1)/2 numbers; and the most whose quartics are matrices of d(d+1)/2 columns.
+const MOST: usize = 100;
+const WIDE: usize = 31;
+/// Rows for each d³: from so many on quartics are small even if d columns bound them, which costs less above this number of coefficients; with
+/// less, they are too large.
+const NARROW: usize = 12;
+const MANY: usize = 4;
+const LEAST: f64 = 1.0 / 16.0;
 /// Columns up to which every quartic is flattened at its own best.
 const FEW: usize = 80;
 
 impl Linear {
-    /// The sums to make, for so many radii; nothing where the fourth derivatives are not bounded, or too many.
-    pub(crate) fn taylor_layout(&self, rings: usize) -> Option<Layout> {
-        let known = self.family.third(0.0, 1.0).is_some() && self.dim() <= MOST && rings > 0;
-        known.then_some(Layout { dim: self.dim(), rings })
+    /// The sums to make, for so many radii and rows; nothing where there are too many coefficients, for them or at all.
+    ///
+    /// Bounded by d columns, a quartic at ‖x‖ = √d is about d³/10N, and by d(d+1)/2 columns 3/(d+2) of that.
+    pub(crate) fn taylor_layout(&self, rings: usize, rows: usize) -> Option<Layout> {
+        let (dim, cube) = (self.dim(), self.dim().pow(3));
+        let is_flat = dim > WIDE || dim > NARROW && rows >= MANY * cube;
+        let known = dim <= MOST && rings > 0 && !(dim > WIDE && (rows as f64) < LEAST * cube as f64);
+        known.then_some(Layout { dim, rings, is_flat })
     }
 
     /// From the sums over all rows.
@@ -63,27 +73,33 @@ impl Linear {
             let ring = k + 1;
             let errors = [0, 1].map(|side| up * sums[layout.quartic_error(ring, side)]);
             let mut quartic = [f64::INFINITY; 2];
-            if errors[0].is_finite() {
-                let lower = matrix(layout.lower_quartic(ring), layout.wide());
-                quartic[0] = flattened(&lower, d, &mut theta)? + errors[0];
-            }
-            if errors[1].is_finite() {
-                let upper = matrix(layout.upper_quartic(ring), d);
-                let values = eigenvalues("fourth derivatives around an answer", &upper)?;
-                quartic[1] = values[d - 1].max(0.0) + eigenvalue_error(&upper) + errors[1];
+            let places = [layout.lower_quartic(ring), layout.upper_quartic(ring)];
+            for (side, place) in places.into_iter().enumerate().filter(|(side, _)| errors[*side].is_finite())
+            {
+                quartic[side] = errors[side]
+                    + match side == 0 && !layout.is_flat {
+                        true => flattened(&matrix(place, layout.wide()), d, &mut theta)?,
+                        false => largest(&matrix(place, d))?,
+                    };
             }
             rings.push(Ring { radius, quartic, curvature: curvature(ring)? });
         }
         let (trace, harmonic) = split(&sums[layout.third()], d)?;
         let (cubic, cubic_error) = (sums[layout.third()].to_vec(), up * sums[layout.third_error()]);
         let harmonic = harmonic + cubic_error;
-        let rates = self.family.is_rate().then(|| {
+        let rates = self.family.has_tail().then(|| {
             let reach = sums[layout.lengths()].powf(1.0 / f64::from(POWER)) * (1.0 + 1e-9);
-            let beside: f64 = (0..d).map(|i| prior[1][(i, i)]).sum();
+            let beside = (0..d).map(|i| prior[1][(i, i)]).sum::<f64>() + sums[layout.tame()];
             [sums[layout.rate()] * (1.0 + 1e-9), reach.max(1e-8), beside * (1.0 + 1e-9)]
         });
         Ok(Taylor { curvature: curvature(0)?, trace, cubic, cubic_error, harmonic, rings, rates })
     }
+}
+
+/// An upper bound of the largest eigenvalue, or 0.
+fn largest(a: &Matrix) -> Result<f64> {
+    let values = eigenvalues("fourth derivatives around an answer", a)?;
+    Ok(values[a.rows() - 1].max(0.0) + eigenvalue_error(a))
 }
 
 /// A bound of ⟨X, AX⟩ for X = vec(xxᵀ) of unit x: ⟨vec I, X⟩ = 1 = ‖X‖, so λ_max(A − θ·vec I vec Iᵀ) + θ for every θ. A large A is

@@ -40,6 +40,26 @@ const ALL: [Family; 12] = [
     Family::NegativeBinomial { noise_sd: 0.7 },
 ];
 
+/// In every bit, for one point and for several.
+#[test]
+fn values_alone_are_those_with_gradients() {
+    for family in ALL {
+        for sparse in [false, true] {
+            let model = model(family, sparse);
+            let mut points = vec![0.0; 9];
+            provi_kernels::normals(7, 1, 0, &mut points);
+            let (mut both, mut gradients, mut alone) = ([0.0; 3], [0.0; 9], [1.0; 3]);
+            let scratch = &mut Scratch::default();
+            model.log_densities(&points, &mut both, &mut gradients, scratch).unwrap();
+            assert!(model.log_densities_alone(&points, &mut alone, scratch).unwrap());
+            assert_eq!(both.map(f64::to_bits), alone.map(f64::to_bits), "{family:?}");
+            // Written, not added to.
+            assert!(model.log_densities_alone(&points, &mut alone, scratch).unwrap());
+            assert_eq!(both, alone);
+        }
+    }
+}
+
 #[test]
 fn gradient_and_hessian_match_differences_dense_and_sparse() {
     for family in ALL {

@@ -13,7 +13,8 @@ use provi_kernels::loss::{MOST_ROWS, SPARE, Slots};
 pub(super) const ROWS_A_SLOT: usize = MOST_ROWS / BLOCK * BLOCK;
 
 impl Rows {
-    /// Adds Σ_n w_n φ_n(a_nᵀz_k + o_n), without constants, to `energies[k]` and its gradient to the k-th row of `pulls`.
+    /// Adds Σ_n w_n φ_n(a_nᵀz_k + o_n), without constants, to `energies[k]` and its gradient to the k-th row of `pulls`, unless that has no
+    /// room: then the energies alone, the same in every bit.
     ///
     /// Blocks of rows stay in cache between the predictors and the gradient, and chunks of blocks are spread over threads.
     /// A device takes them, if there is one and enough to do.
@@ -24,7 +25,7 @@ impl Rows {
         (energies, pulls): (&mut [f64], &mut [f64]),
         scratch: &mut Scratch,
     ) {
-        match self.energies_aside(family, points, true) {
+        match self.energies_aside(family, points, !pulls.is_empty()) {
             Some(taken) => {
                 axpy(1.0, &taken.energies, energies);
                 axpy(1.0, &taken.gradients, pulls);
@@ -44,9 +45,10 @@ impl Rows {
         let d = self.design.columns();
         let count = energies.len();
         let block = self.design.rows_at_once(count);
+        let width = if pulls.is_empty() { count } else { count * (d + 1) };
         chunked::reduce(
             self.design.chunks(count),
-            (count * (d + 1), (block + SPARE) * count),
+            (width, (block + SPARE) * count),
             scratch,
             |range, partial, room| {
                 let (energies, pulls) = partial.split_at_mut(count);
@@ -65,7 +67,9 @@ impl Rows {
                             predictors,
                             &mut slots,
                         );
-                        self.design.pull_back(rows, predictors, pulls);
+                        if !pulls.is_empty() {
+                            self.design.pull_back(rows, predictors, pulls);
+                        }
                     }
                     slots.finish(energies);
                 }

@@ -11,6 +11,8 @@ pub(crate) const POWER: i32 = 32;
 pub(crate) struct Layout {
     pub(crate) dim: usize,
     pub(crate) rings: usize,
+    /// Whether γ⁻ is bounded as γ⁺ is, by d columns.
+    pub(crate) is_flat: bool,
 }
 
 impl Layout {
@@ -34,18 +36,23 @@ impl Layout {
         2
     }
 
+    /// The trace of what is bounded beside rates.
+    pub(crate) fn tame(self) -> usize {
+        3
+    }
+
     /// What a matrix of [`Layout::curvature`] may be off by.
     pub(crate) fn curvature_error(self, ring: usize, side: usize) -> usize {
-        3 + 2 * ring + side
+        4 + 2 * ring + side
     }
 
     /// The same of the quartics, from the first ring on.
     pub(crate) fn quartic_error(self, ring: usize, side: usize) -> usize {
-        3 + 2 * (self.rings + 1) + 2 * (ring - 1) + side
+        4 + 2 * (self.rings + 1) + 2 * (ring - 1) + side
     }
 
     fn matrices(self) -> usize {
-        3 + 2 * (self.rings + 1) + 2 * self.rings
+        4 + 2 * (self.rings + 1) + 2 * self.rings
     }
 
     /// ∇³U as a matrix of d rows.
@@ -69,10 +76,15 @@ impl Layout {
         self.square(2 * (self.rings + 1) + ring - 1)
     }
 
-    /// Σ_nγ⁻_n vec(a_na_nᵀ)vec(a_na_nᵀ)ᵀ.
+    /// Columns of [`Layout::lower_quartic`].
+    pub(crate) fn quartic_columns(self) -> usize {
+        if self.is_flat { self.dim } else { self.wide() }
+    }
+
+    /// Σ_nγ⁻_n vec(a_na_nᵀ)vec(a_na_nᵀ)ᵀ, or Σ_nγ⁻_n‖a_n‖²a_na_nᵀ.
     pub(crate) fn lower_quartic(self, ring: usize) -> Range<usize> {
         let first = self.square(2 * (self.rings + 1) + self.rings).start;
-        let size = self.wide() * self.wide();
+        let size = self.quartic_columns() * self.quartic_columns();
         first + (ring - 1) * size..first + ring * size
     }
 
@@ -88,10 +100,15 @@ mod tests {
 
     #[test]
     fn sums_do_not_overlap() {
-        let layout = Layout { dim: 3, rings: 4 };
+        for is_flat in [false, true] {
+            every_place_is_used_once(Layout { dim: 3, rings: 4, is_flat });
+        }
+    }
+
+    fn every_place_is_used_once(layout: Layout) {
         let mut used = vec![0; layout.width()];
         let mut take = |range: Range<usize>| used[range].iter_mut().for_each(|x| *x += 1);
-        for i in [layout.third_error(), layout.rate(), layout.lengths()] {
+        for i in [layout.third_error(), layout.rate(), layout.lengths(), layout.tame()] {
             take(i..i + 1);
         }
         take(layout.third());

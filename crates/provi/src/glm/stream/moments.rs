@@ -69,7 +69,7 @@ impl<S: Source, R: Reduce> LocalModel for Streamed<S, R> {
 
     /// Cost: one pass.
     fn taylor(&self, q: &Gaussian<Triangular>, radii: &[f64]) -> Result<Option<Taylor>> {
-        let Some(layout) = self.linear.taylor_layout(radii.len()) else { return Ok(None) };
+        let Some(layout) = self.linear.taylor_layout(radii.len(), self.rows()) else { return Ok(None) };
         let mut numbers = vec![0.0; OWN + layout.width()];
         let total = self.rows();
         self.pass(Sums { numbers: &mut numbers, matrices: &mut [] }, |rows, sums| {

@@ -396,6 +396,10 @@ impl<S: Source, R: Reduce> Target for Streamed<S, R> {
         Ok(())
     }
 
+    fn log_densities_alone(&self, points: &[f64], values: &mut [f64], scratch: &mut Scratch) -> Result<bool> {
+        self.log_densities(points, values, &mut [], scratch).map(|()| true)
+    }
+
     fn batch(&self) -> usize {
         let most = if self.goes_aside(MOST_DRAWS) { MOST_DRAWS } else { BATCH };
         (BATCH_NUMBERS / self.dim()).clamp(1, most)

@@ -8,7 +8,7 @@ use crate::base::linalg::norm;
 use crate::base::stop;
 use crate::certify::audit::Session;
 use crate::certify::audit::events::{Cubic, Tally};
-use crate::certify::audit::residual::{Fill, Residuals, go_on};
+use crate::certify::audit::residual::{Beside, Fill, Residuals, go_on};
 use crate::certify::audit::sharp::MOST;
 use crate::certify::certificate::DRAWS_OF_MASS;
 use crate::target::Taylor;
@@ -69,16 +69,18 @@ impl Session<'_> {
         let (mut values, mut sums, mut above) = (Vec::new(), Sums::new(&directions, d), None);
         let range = drawing.cells.event_range(&envelope, taylor.cubic_error);
         let events = if range.is_finite() { self.events(&directions) } else { [].into() };
-        let (mut tally, mut room) = (Tally::new(&events), Vec::new());
+        let mut tally = Tally::new(&events);
         let cubic = Cubic::new(&taylor);
         let mut signs =
             Signs { events, guesses: Vec::new(), cubic, error: taylor.cubic_error, envelope, range };
-        let visited = residuals.visit(fill, self.pilot_draws(PILOT), [None; 2], &mut go_on, &mut |at| {
+        let beside: &Beside<'_> = &|u, room| signs.beside(u, room);
+        let count = self.pilot_draws(PILOT);
+        let visited = residuals.visit_values((fill, beside), count, &mut go_on, &mut |at| {
             let place = drawing.place(&draws, values.len() as u64, 3);
             let (mut found, [shift, off]) = value(residuals, &drawing, &place, &at, (exact.value, bend));
             let mut weighed = None;
             if !tally.is_empty() {
-                weighed = signs.weigh(&place, &at, (at.value - exact.value, off), &mut room);
+                weighed = signs.weigh(&place, &at, (at.value - exact.value, off));
                 found = found.filter(|_| weighed.is_some());
             }
             let [low, high] = found.unwrap_or_else(|| {
