@@ -63,7 +63,7 @@ fn quantiles_are_the_inverses_of_the_distributions() {
 }
 
 /// √n·sup|F_n − F| of every third draw: those of a step depend on each other, those of different steps do not. Level: 2e^{−2x²} = 2e-9 at
-/// x = 3.22 for each of 24 tests, 5e-8 in all. The twin has a variance of 1.21.
+/// x = 3.22 for each of 24 tests, 5e-8 in all. The twin has a variance of 1.44.
 #[test]
 fn every_draw_alone_has_the_base_law() {
     let kolmogorov = |law: BaseLaw, mut sample: Vec<f64>| {
@@ -80,10 +80,10 @@ fn every_draw_alone_has_the_base_law() {
             let all = steps(coupling, law, 5, 6, 20_000);
             for (draw, j) in [(1, 0), (5, 4)] {
                 let sample: Vec<f64> = all.iter().map(|u| u[draw * 5 + j]).collect();
-                let wide = sample.iter().map(|u| 1.1 * u).collect();
+                let wide = sample.iter().map(|u| 1.2 * u).collect();
                 let distance = kolmogorov(law, sample);
                 assert!(distance < 3.22, "{coupling} {law}: {distance}");
-                assert!(kolmogorov(law, wide) > 3.22, "{coupling} {law}: a variance of 1.21 is not seen");
+                assert!(kolmogorov(law, wide) > 3.22, "{coupling} {law}: a variance of 1.44 is not seen");
             }
         }
     }
