@@ -6,7 +6,7 @@ use provi::expectation::neg_elbo;
 use provi::{Method, Planner, Seed};
 
 /// Gradients that a run may spend, including those of the mode and its curvature.
-const BUDGETS: [u64; 2] = [2_000, 20_000];
+pub(crate) const BUDGETS: [u64; 2] = [2_000, 20_000];
 /// Draws per step.
 const DRAWS: [usize; 2] = [10, 100];
 /// Runs with seeds of their own; the table has the median.
@@ -20,7 +20,8 @@ pub(crate) fn table(problem: &Problem, f_star: f64, first: u64) -> Outcome<Strin
         for draws in DRAWS {
             text.push_str(&format!("| `{name}` | {draws} |"));
             for budget in BUDGETS {
-                let gap = median(problem, method, draws, budget, f_star, first)?;
+                let planner = Planner::new(method).draws(draws);
+                let gap = median(problem, &planner, draws, budget, f_star, first)?;
                 text.push_str(&format!(" {} |", shown(gap)));
             }
             text.push('\n');
@@ -29,9 +30,10 @@ pub(crate) fn table(problem: &Problem, f_star: f64, first: u64) -> Outcome<Strin
     Ok(text)
 }
 
-fn median(
+/// The median exact gap over the seeds from `first` on.
+pub(crate) fn median(
     problem: &Problem,
-    method: Method,
+    planner: &Planner,
     draws: usize,
     budget: u64,
     f_star: f64,
@@ -39,7 +41,6 @@ fn median(
 ) -> Outcome<f64> {
     let target = problem.target();
     let expectations = target.expectations().ok_or("the workload has no exact expectations")?;
-    let planner = Planner::new(method).draws(draws);
     let spent = planner.practical(target, Some(100))?.evaluations;
     let plan = planner.practical(target, Some((budget.saturating_sub(spent) / draws as u64).max(1)))?;
     let mut gaps = Vec::new();
@@ -54,7 +55,8 @@ fn median(
     Ok(gaps[gaps.len() / 2])
 }
 
-fn shown(gap: f64) -> String {
+/// A gap as the tables have it.
+pub(crate) fn shown(gap: f64) -> String {
     match gap {
         gap if gap.is_infinite() => "diverged".to_owned(),
         gap if gap < 1e-8 => "< 1e-8".to_owned(),

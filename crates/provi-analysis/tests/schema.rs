@@ -164,10 +164,11 @@ fn hierarchical() -> [FitFile; 4] {
     ]
 }
 
-/// Planned steps: with a promise, on some of the rows, in a family, and stopped at the first look.
+/// Planned steps: with a promise, on some of the rows with coupled draws, in a family, and stopped at the first look.
 fn planned() -> [FitFile; 4] {
     let model = ModelOptions::default();
-    let some = StepOptions { subsample: Some(4), ..StepOptions::default() };
+    let latin = Some(provi::coupling::Coupling::Latin);
+    let some = StepOptions { subsample: Some(4), coupling: latin, ..StepOptions::default() };
     let promised = fitted("y ~ z", &model, &RunOptions { distance: Some(0.5), ..RunOptions::default() });
     let subsampled = RunOptions { steps: Some(30), step: some, ..RunOptions::default() };
     let field = StepOptions { family_of_q: Some(provi::Pattern::MeanField), ..StepOptions::default() };

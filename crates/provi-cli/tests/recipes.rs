@@ -55,6 +55,8 @@ fn what_a_recipe_cannot_do_is_refused_with_the_way_out() {
         (&["--method", "bures-wasserstein", "--family-of-q", "meanfield"], "keeps a family"),
         (&["--method", "batch-and-match", "--subsample", "50"], "the recipe natural-gradient"),
         (&["--method", "natural"], "natural-gradient"),
+        (&["--method", "exact", "--coupling", "latin"], "makes no draws"),
+        (&["--method", "prox-energy", "--coupling", "halton"], "antithetic"),
     ] {
         let said = bench.provi(&[&["fit"], &VOTES[..], args, &["--quiet"]].concat()).exits(2);
         let text = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -43,3 +43,19 @@ def test_a_recipe_takes_formulas_and_black_boxes(method):
 def test_what_a_recipe_cannot_do_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
         provi.logistic(X, Y, prior_scale=1.0).fit(**options)
+
+
+@pytest.mark.parametrize("coupling", ["independent", "antithetic", "latin", "sobol"])
+def test_draws_of_a_step_may_depend_on_each_other(coupling):
+    model = provi.logistic(X, Y, prior_scale=1.0)
+    options = {"method": "proj-stl", "steps": 200, "draws": 16, "seed": 1}
+    fit = model.fit(coupling=coupling, **options)
+    assert fit.certificate.gap.bound < 0.05
+    assert np.array_equal(fit.mean, model.fit(coupling=coupling, threads=1, **options).mean)
+    assert np.array_equal(fit.mean, model.fit(**options).mean) == (coupling == "independent")
+
+
+@pytest.mark.parametrize(("coupling", "method"), [("latin", "exact"), ("halton", "proj-stl")])
+def test_a_coupling_that_cannot_be_is_refused(coupling, method):
+    with pytest.raises(ValueError, match="draws|coupling"):
+        provi.logistic(X, Y, prior_scale=1.0).fit(method=method, coupling=coupling)

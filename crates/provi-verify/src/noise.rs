@@ -2,6 +2,7 @@
 
 mod batches;
 mod controlled;
+mod coupled;
 mod path;
 mod residual;
 mod score;
@@ -10,6 +11,7 @@ mod subsample;
 
 pub(crate) use batches::{batch, centred};
 pub(crate) use controlled::controlled;
+pub(crate) use coupled::coupled;
 pub(crate) use path::Noise;
 pub(crate) use residual::{floor, smoothness};
 pub(crate) use score::trade_places;

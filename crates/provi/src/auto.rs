@@ -27,6 +27,7 @@ mod sparse;
 use crate::auto::ascent::{Ascent, Options};
 use crate::auto::initial::{initial_point, nearest_laplace};
 use crate::auto::solve::{Solver, Stop, Watcher};
+use crate::base::coupling::Coupling;
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -565,6 +566,7 @@ impl Run<'_, '_> {
             steps,
             stopped_early,
             draws_per_step,
+            coupling: Coupling::Independent,
             subsample: None,
             gradient_evaluations,
             seed: self.seed,

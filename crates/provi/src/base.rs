@@ -4,6 +4,7 @@
 pub mod base_law;
 pub(crate) mod bytes;
 pub(crate) mod chunked;
+pub mod coupling;
 pub mod draws;
 pub mod error;
 pub mod gaussian;
@@ -19,3 +20,4 @@ pub(crate) mod scratch;
 pub(crate) mod secant;
 pub(crate) mod special;
 pub mod stop;
+pub(crate) mod together;

@@ -130,7 +130,8 @@ mod watch;
 #[doc(inline)]
 pub use auto::{ascent, boosting, loo, robust, scales, solve};
 pub use base::{
-    base_law, draws, error, gaussian, location_scale, matrix, mixture, pattern, printed, scalar, stop,
+    base_law, coupling, draws, error, gaussian, location_scale, matrix, mixture, pattern, printed, scalar,
+    stop,
 };
 pub use certify::{audit, certificate, estimate, evidence, exact_draws, functional, trust};
 pub use glm::{checks, design, device, expectation, predict, regression, separation, sparse, stream};

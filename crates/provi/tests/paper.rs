@@ -4,6 +4,7 @@
 //! has a fixed seed, a stated level and a planted bug that the same check must reject.
 
 mod curvature;
+mod draws;
 mod estimators;
 mod noise;
 mod rates;

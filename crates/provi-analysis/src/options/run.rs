@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use provi::audit::Goal;
 use provi::auto::Choice;
+use provi::coupling::Coupling;
 use provi::plan::Coordinates;
 use provi::scalar::{Positive, Probability};
 use provi::subsample::{Sampling, Subsample};
@@ -104,6 +105,7 @@ impl RunOptions {
             ("distance", self.distance.is_some()),
             ("steps", self.steps.is_some()),
             ("draws", self.step.draws.is_some()),
+            ("coupling", self.step.coupling.is_some()),
             ("coordinates", self.step.coordinates.is_some()),
             ("subsample", self.step.subsample.is_some()),
         ];
@@ -122,6 +124,7 @@ impl RunOptions {
         let subsample = self.step.subsample()?;
         let Choice::Planned(method) = self.choice()? else { return Ok(()) };
         method.check_pattern(&self.step.pattern())?;
+        method.check_coupling(self.step.coupling.unwrap_or_default())?;
         subsample.map_or(Ok(()), |_| Ok(method.check_subsampled()?))
     }
 
@@ -208,6 +211,10 @@ pub struct StepOptions {
     /// Draws per step [default: the plan's own]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..)))]
     pub draws: Option<u32>,
+    /// How the draws of a step depend on each other: independent, antithetic, latin or sobol [default: independent]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[serde(with = "as_text")]
+    pub coupling: Option<Coupling>,
     /// Coordinates of the steps: original, curvature or laplace [default: the plan's own]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(deserialize_with = "as_text::deserialize")]
@@ -243,6 +250,9 @@ impl StepOptions {
         let mut planner = Planner::new(method);
         if let Some(draws) = self.draws {
             planner = planner.draws(draws as usize);
+        }
+        if let Some(coupling) = self.coupling {
+            planner = planner.coupling(coupling);
         }
         if let Some(coordinates) = self.coordinates {
             planner = planner.coordinates(coordinates);

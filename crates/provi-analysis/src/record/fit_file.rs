@@ -82,6 +82,9 @@ pub struct FitFile {
     pub stopped_early: bool,
     /// Draws per step; 0 for exact steps.
     pub draws_per_step: usize,
+    /// How the draws of a step depend on each other; absent for independent ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<String>,
     /// How many terms each draw used, if not all.
     #[serde(default, with = "AsOption::<SubsampleKeys>", skip_serializing_if = "Option::is_none")]
     pub subsample: Option<provi::subsample::Subsample>,

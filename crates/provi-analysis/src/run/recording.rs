@@ -42,6 +42,7 @@ pub fn fit_file(model: ModelRecord, plan: Option<&Plan>, answer: &Answer) -> Fit
         steps: fit.steps,
         stopped_early: fit.stopped_early,
         draws_per_step: fit.draws_per_step,
+        coupling: fit.coupling.named_if_any().map(str::to_owned),
         subsample: fit.subsample,
         gradient_evaluations: fit.gradient_evaluations,
         seed: fit.seed.0,

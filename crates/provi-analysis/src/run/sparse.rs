@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use provi::certificate::Certificate;
+use provi::coupling::Coupling;
 use provi::fit::{NegElbo, Watch};
 use provi::plan::Promise;
 use provi::sparse::{AnyGaussian, SparseModel, SparseSolver};
@@ -24,6 +25,7 @@ pub(super) fn found(names: Vec<String>, gaussian: AnyGaussian, neg_elbo: NegElbo
         steps: 0,
         stopped_early: false,
         draws_per_step: 0,
+        coupling: Coupling::Independent,
         subsample: None,
         gradient_evaluations: 0,
         seed,

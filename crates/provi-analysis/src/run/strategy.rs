@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use provi::audit::Audited;
 use provi::auto::{Choice, audit_watched};
+use provi::coupling::Coupling;
 use provi::fit::Watch;
 use provi::fit::{NegElbo, Snapshot};
 use provi::plan::{PRACTICAL_DRAWS, Promise};
@@ -81,6 +82,8 @@ pub struct Found {
     pub stopped_early: bool,
     /// Draws per step.
     pub draws_per_step: usize,
+    /// How the draws of a step depend on each other.
+    pub coupling: Coupling,
     /// Terms of a finite sum for each draw.
     pub subsample: Option<Subsample>,
     /// Evaluations of the gradient, or passes over the rows.
@@ -106,6 +109,7 @@ impl From<Fit> for Found {
             steps: fit.steps,
             stopped_early: fit.stopped_early,
             draws_per_step: fit.draws_per_step,
+            coupling: fit.coupling,
             subsample: fit.subsample,
             gradient_evaluations: fit.gradient_evaluations,
             seed: fit.seed,

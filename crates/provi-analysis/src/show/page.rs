@@ -536,7 +536,16 @@ fn provenance(file: &FitFile) -> Vec<(String, String)> {
     let family = file.family_of_q.as_deref();
     let mut out = vec![
         ("provi".to_owned(), file.provi.clone()),
-        ("method".to_owned(), method_within(&file.method, file.draws_per_step, file.subsample, family)),
+        (
+            "method".to_owned(),
+            method_within(
+                &file.method,
+                file.draws_per_step,
+                file.coupling.as_deref(),
+                file.subsample,
+                family,
+            ),
+        ),
         ("steps".to_owned(), grouped(file.steps)),
         ("seconds".to_owned(), format!("{:.2}", file.seconds)),
         ("seed".to_owned(), file.seed.to_string()),

@@ -88,24 +88,22 @@ pub fn beside_the_formula(model: &ModelRecord) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// The method with its draws, and the number of terms that they use if not all.
-pub fn method(method: &str, draws: usize, subsample: Option<Subsample>) -> String {
-    method_within(method, draws, subsample, None)
-}
-
-/// The same with the family of q, if that is not every Gaussian.
+/// The method with the family of q if that is not every Gaussian, its draws with their coupling, and the number of terms that they use if
+/// not all.
 pub fn method_within(
     method: &str,
     draws: usize,
+    coupling: Option<&str>,
     subsample: Option<Subsample>,
     family: Option<&str>,
 ) -> String {
     let method = &family.map_or(method.to_owned(), |family| format!("{method} within {family}"));
+    let what = coupling.map_or("draw".to_owned(), |coupling| format!("{coupling} draw"));
     match (draws, subsample) {
         (0, _) => format!("{method}, no draws"),
-        (draws, None) => format!("{method}, {} a step", counted(draws as u64, "draw")),
+        (draws, None) => format!("{method}, {} a step", counted(draws as u64, &what)),
         (draws, Some(Subsample { terms, sampling })) => {
-            let (draws, rows) = (counted(draws as u64, "draw"), counted(terms as u64, "row"));
+            let (draws, rows) = (counted(draws as u64, &what), counted(terms as u64, "row"));
             format!("{method}, {draws} a step on {rows} each ({sampling})")
         }
     }

@@ -170,7 +170,13 @@ fn describe(found: &Located, level: f64) -> Result<String> {
         wrapped("law    ", 7, &law),
         -file.neg_elbo,
         above(file.neg_elbo_error),
-        method_within(&file.method, file.draws_per_step, file.subsample, file.family_of_q.as_deref()),
+        method_within(
+            &file.method,
+            file.draws_per_step,
+            file.coupling.as_deref(),
+            file.subsample,
+            file.family_of_q.as_deref()
+        ),
         counted(file.steps, "step"),
         file.seconds,
         file.seed,

@@ -10,7 +10,7 @@ use provi_analysis::model::memory;
 use provi_analysis::number::{above, grouped, plain};
 use provi_analysis::record::fit_file::{BoundRecord, ModelRecord, to_json};
 use provi_analysis::run::recording;
-use provi_analysis::show::words::method;
+use provi_analysis::show::words::method_within;
 use serde::Serialize;
 
 use super::Outcome;
@@ -77,7 +77,8 @@ pub(crate) fn execute(args: &PlanArgs) -> Result<Outcome> {
 fn details(plan: &Plan) -> String {
     let mut columns = Columns::new(&[("", Side::Left), ("", Side::Left)]);
     let mut row = |name: &str, value: String| columns.push(vec![name.to_owned(), value]);
-    row("method", method(&plan.method.to_string(), plan.draws, plan.subsample));
+    let coupling = plan.coupling.named_if_any();
+    row("method", method_within(&plan.method.to_string(), plan.draws, coupling, plan.subsample, None));
     if !plan.pattern.is_full() {
         row("family of q", format!("{}; w* is the best Gaussian of it", plan.pattern));
     }
@@ -123,6 +124,9 @@ struct Report<'a> {
     coordinates: provi::plan::Coordinates,
     steps: u64,
     draws_per_step: usize,
+    /// How they depend on each other; absent for independent draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coupling: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     subsample: Option<provi::subsample::Subsample>,
     schedule: &'a Schedule,
@@ -165,6 +169,7 @@ impl<'a> Report<'a> {
             coordinates: plan.coordinates(),
             steps: plan.steps,
             draws_per_step: plan.draws,
+            coupling: plan.coupling.named_if_any(),
             subsample: plan.subsample,
             schedule: &plan.schedule,
             average: &plan.average,

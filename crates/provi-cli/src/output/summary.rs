@@ -118,7 +118,9 @@ pub(crate) fn announcement(dim: usize, plan: Option<&Plan>) -> String {
         Some(plan) => {
             let family = plan.pattern.to_string();
             let family = (!plan.pattern.is_full()).then_some(family.as_str());
-            let method = method_within(&plan.method.to_string(), plan.draws, plan.subsample, family);
+            let coupling = plan.coupling.named_if_any();
+            let method =
+                method_within(&plan.method.to_string(), plan.draws, coupling, plan.subsample, family);
             format!("fitting {what} by {method}: {}", counted(plan.steps, "step"))
         }
     }
@@ -166,7 +168,13 @@ pub(crate) fn run(fit: &FitFile) -> String {
     };
     format!(
         "ELBO   {elbo:.4} ({grounds})\nrun    {}, {steps}{early}, {seconds}, seed {}\n{search}{}",
-        method_within(&fit.method, fit.draws_per_step, fit.subsample, fit.family_of_q.as_deref()),
+        method_within(
+            &fit.method,
+            fit.draws_per_step,
+            fit.coupling.as_deref(),
+            fit.subsample,
+            fit.family_of_q.as_deref()
+        ),
         fit.seed,
         if planned { bound(&fit.plan_bound) } else { String::new() }
     )

@@ -165,6 +165,7 @@ def fit_formula(
     distance: Optional[float] = None,
     steps: Optional[int] = None,
     draws: Optional[int] = None,
+    coupling: Optional[str] = None,
     coordinates: Optional[str] = None,
     subsample: Optional[int] = None,
     sampling: Optional[str] = None,

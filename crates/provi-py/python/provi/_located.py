@@ -134,6 +134,7 @@ def location_scale(
     distance: Optional[float] = None,
     steps: Optional[int] = None,
     draws: Optional[int] = None,
+    coupling: Optional[str] = None,
     coordinates: Optional[str] = None,
     subsample: Optional[int] = None,
     sampling: Optional[str] = None,

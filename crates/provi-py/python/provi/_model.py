@@ -66,6 +66,7 @@ class Model:
         distance: Optional[float] = None,
         steps: Optional[int] = None,
         draws: Optional[int] = None,
+        coupling: Optional[str] = None,
         coordinates: Optional[str] = None,
         subsample: Optional[int] = None,
         sampling: Optional[str] = None,
@@ -94,6 +95,8 @@ class Model:
         evaluations: the most evaluations of a black box; by default 20 000 and 100 for each coordinate. The search ends before if
             its ELBO no longer rises.
         distance, steps, draws, coordinates: for methods that plan their steps.
+        coupling: how the draws of such a step depend on each other: ``"independent"``, the default, ``"antithetic"``, ``"latin"`` (a Latin
+            hypercube) or ``"sobol"`` (scrambled points). A promise counts N of them as N, N/2, N − 1 and 1 independent draws.
         subsample: use this many rows, or terms of a :class:`FiniteSum`, for each draw of such a step instead of all; for
             prox-energy and proj-entropy, whose promise then accounts for the added noise. The certificate is about all rows.
         sampling: how they are drawn, ``"uniform"``, ``"importance"``, or ``"reshuffle"``, which has no promise.

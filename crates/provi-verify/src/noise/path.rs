@@ -7,6 +7,7 @@ use crate::problems::{Problem, normals};
 use crate::space::{Space, distance2};
 use crate::statistics::Mean;
 use crate::trial::Trial;
+use provi::coupling::Coupling;
 use provi::draws::{Draws, Purpose, Seed};
 use provi::estimator::{Control, Kind, Sampled, Source, Terms};
 use provi::subsample::Law;
@@ -28,6 +29,8 @@ pub(crate) struct Noise<'a> {
     pub(crate) law: Option<&'a Law>,
     /// The law of the draws.
     pub(crate) base_law: BaseLaw,
+    /// How the draws of a mean depend on each other.
+    pub(crate) coupling: Coupling,
     /// The quadratic that controls them, if any.
     pub(crate) control: Option<&'a Control>,
 }
@@ -40,7 +43,15 @@ pub(crate) struct Path {
 impl<'a> Noise<'a> {
     /// One normal draw on the whole target.
     pub(crate) fn new(problem: &'a Problem, kind: Kind) -> Self {
-        Self { problem, kind, batch: 1, law: None, base_law: BaseLaw::Gaussian, control: None }
+        Self {
+            problem,
+            kind,
+            batch: 1,
+            law: None,
+            base_law: BaseLaw::Gaussian,
+            coupling: Coupling::Independent,
+            control: None,
+        }
     }
 
     /// E‖g_N(w) − centre‖² from `count` independent gradients.
@@ -50,7 +61,8 @@ impl<'a> Noise<'a> {
         let squares: Result<Vec<Vec<f64>>> = (0..chunks)
             .into_par_iter()
             .map(|chunk| {
-                let draws = Draws::new(Seed(seed), Purpose::Optimise).of(self.base_law);
+                let draws =
+                    Draws::new(Seed(seed), Purpose::Optimise).of(self.base_law).coupled(self.coupling);
                 let source = match self.law {
                     Some(law) => Source::Terms(Terms::new(self.problem.target(), law, Seed(seed))?),
                     None => Source::Whole(Evaluator::Serial(self.problem.target())),

@@ -124,6 +124,13 @@ pub const ENTRIES: &[Entry] = &[
         noise::controlled,
     ),
     entry(
+        "noise-coupled",
+        Chapter::Noise,
+        "the mean of N antithetic draws has at most the variance of N/2 independent ones, of a Latin hypercube that of N − 1, of scrambled Sobol' points that of one; the bounds and promises of so many draws are kept",
+        0.5,
+        noise::coupled,
+    ),
+    entry(
         "noise-subsample",
         Chapter::Noise,
         "E‖g‖² ≤ Σ_n (M_n²/π_n)[(d+1)‖m−z̄_n‖² + (d+3)‖C‖²] for one datum at a time; a plan's bound for B of N terms",

@@ -1,7 +1,7 @@
 //! Base laws: the law of one coordinate of u in z = m + Cu, with mean 0, variance 1 and no skew.
 
 use crate::base::error::{Error, Result};
-use crate::base::special::{beta_lower, digamma, ln_gamma, normal_cdf, sigmoid};
+use crate::base::special::{beta_lower, digamma, ln_gamma, normal_cdf, normal_quantile, sigmoid};
 use std::f64::consts::{LN_2, PI};
 
 /// The law of the coordinates of u, which are independent: it makes the family q_w = law of m + Cu \[base-law\].
@@ -163,6 +163,20 @@ impl BaseLaw {
             Self::Logistic => sigmoid(u / LOGISTIC_SCALE),
             Self::Uniform => (0.5 + 0.5 * u / EDGE).clamp(0.0, 1.0),
         }
+    }
+
+    /// u with P(one coordinate ≤ u) = p, for 0 ≤ p ≤ 1; the tails beyond 2⁻⁵³ are cut. Only where it has a closed form or the normal one's
+    /// series: NaN for Student's t, whose draws do not come by quantiles.
+    pub(crate) fn quantile(self, p: f64) -> f64 {
+        let tail = p.min(1.0 - p).max(0.5 * f64::EPSILON);
+        let below = match self {
+            Self::Gaussian => normal_quantile(tail),
+            Self::StudentT(_) => f64::NAN,
+            Self::Laplace => (2.0 * tail).ln() * std::f64::consts::FRAC_1_SQRT_2,
+            Self::Logistic => LOGISTIC_SCALE * (tail.ln() - (-tail).ln_1p()),
+            Self::Uniform => EDGE * (2.0 * tail - 1.0),
+        };
+        if p < 0.5 { below } else { -below }
     }
 
     /// Writes independent coordinates into `out`, from the blocks of (key, step, draw). The bits are the same for any thread

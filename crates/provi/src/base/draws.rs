@@ -1,6 +1,7 @@
 //! Random draws: u_{t,k}, a pure function of (seed, purpose, step, draw) and of the base law.
 
 use crate::base::base_law::BaseLaw;
+use crate::base::coupling::Coupling;
 
 /// The seed of a run; the same seed gives the same bits. The default is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +50,7 @@ impl Seed {
 pub struct Draws {
     key: u64,
     law: BaseLaw,
+    coupling: Coupling,
 }
 
 impl Draws {
@@ -56,13 +58,30 @@ impl Draws {
     pub fn new(seed: Seed, purpose: Purpose) -> Self {
         // Distinct purposes get distinct keys of the counter-based generator.
         let tag = purpose as u64 + 1;
-        Self { key: mix(seed.0 ^ mix(tag)), law: BaseLaw::Gaussian }
+        Self { key: mix(seed.0 ^ mix(tag)), law: BaseLaw::Gaussian, coupling: Coupling::Independent }
     }
 
     /// The stream with coordinates of another law \[base-law\]. It uses the same bits, so use only one of the two.
     #[must_use]
     pub fn of(self, law: BaseLaw) -> Self {
         Self { law, ..self }
+    }
+
+    /// The stream whose draws of one step depend on each other in this way, where a step fills them together [noise-coupled]. A draw that
+    /// is filled alone is the same as without it.
+    #[must_use]
+    pub fn coupled(self, coupling: Coupling) -> Self {
+        Self { coupling, ..self }
+    }
+
+    /// How the draws of a step depend on each other.
+    pub fn coupling(&self) -> Coupling {
+        self.coupling
+    }
+
+    /// The same with another key.
+    pub(crate) fn with_key(self, key: u64) -> Self {
+        Self { key, ..self }
     }
 
     /// The law of the coordinates.

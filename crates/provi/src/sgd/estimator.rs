@@ -13,7 +13,7 @@
 //! Energy and entropy are unbiased for every base law of u; stl and score use ∇ log q and log q of a Gaussian, and refuse others.
 //! The baseline of a score draw is the mean of log q − log p over the other draws of its step, which are independent of it, so that
 //! nothing is biased and a constant of log p does not matter; a single draw has none.
-//! A batch averages N draws. Each draw uses the whole target, or some of its terms ([`Source`]).
+//! A batch averages N draws, independent or coupled ([`Coupling`]). Each draw uses the whole target, or some of its terms ([`Source`]).
 
 mod exact;
 mod source;
@@ -23,11 +23,13 @@ pub(crate) use source::NO_TERMS;
 pub use source::{Source, Terms};
 
 use crate::base::base_law::BaseLaw;
+use crate::base::coupling::Coupling;
 use crate::base::draws::Draws;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::Factor;
 use crate::base::linalg::norm;
 use crate::base::scratch::Scratch;
+use crate::base::together::Together;
 use crate::sgd::optimize::{Estimator, Formed, Moved};
 use provi_kernels::{axpy, dot};
 
@@ -66,6 +68,16 @@ impl Kind {
             }),
         }
     }
+
+    /// Refuses draws that depend on each other where that would make a bias [noise-coupled].
+    pub(crate) fn check_coupling(self, coupling: Coupling) -> Result<()> {
+        match self {
+            Self::Score if coupling != Coupling::Independent => Err(Error::Pairing {
+                why: "the baseline of a score draw is the mean of the other draws of its step, which must not depend on it",
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The quadratic ½c‖z − ẑ‖² whose gradient is drawn exactly [noise-controlled].
@@ -85,7 +97,7 @@ pub struct Control {
 pub struct Sampled<'a, F: Factor> {
     kind: Kind,
     target: Source<'a>,
-    draws: Draws,
+    draws: Together,
     batch: usize,
     u: Vec<f64>,
     points: Vec<f64>,
@@ -102,12 +114,13 @@ impl<'a, F: Factor> Sampled<'a, F> {
     /// An estimator of `batch` ≥ 1 draws per step, each on the whole target or on its own terms.
     pub fn new(kind: Kind, target: impl Into<Source<'a>>, draws: Draws, batch: usize) -> Result<Self> {
         kind.check_law(draws.law())?;
+        kind.check_coupling(draws.coupling())?;
         let target = target.into();
         let d = target.dim();
         check_batch(d, batch)?;
         Ok(Self {
             kind,
-            draws,
+            draws: Together::new(draws, d, batch)?,
             batch,
             u: vec![0.0; batch * d],
             points: vec![0.0; batch * d],
@@ -158,9 +171,7 @@ impl<'a, F: Factor> Sampled<'a, F> {
     pub(crate) fn pull(&mut self, w: &[f64], t: u64) -> Result<()> {
         let d = self.target.dim();
         let (mean, factor) = w.split_at(d);
-        for (k, u) in self.u.chunks_exact_mut(d).enumerate() {
-            self.draws.fill(t, k as u32, u);
-        }
+        self.draws.fill(t, &mut self.u);
         F::transport(factor, mean, &self.u, &mut self.points);
         self.target.evaluate(t, &self.points, &mut self.values, &mut self.left, &mut self.scratch)?;
         self.evaluations += self.batch as u64;

@@ -6,6 +6,7 @@ mod space;
 pub use located::LocationScaleFit;
 
 use crate::base::base_law::BaseLaw;
+use crate::base::coupling::Coupling;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Symmetric, Triangular};
@@ -92,6 +93,8 @@ pub struct Fit {
     pub stopped_early: bool,
     /// Draws per step.
     pub draws_per_step: usize,
+    /// How the draws of a step depend on each other.
+    pub coupling: Coupling,
     /// How many terms each draw used, if not all.
     pub subsample: Option<Subsample>,
     /// Evaluations of log p with its gradient that led to the answer, including mode and coordinates but not the
@@ -120,6 +123,7 @@ impl Fit {
             steps: 0,
             stopped_early: false,
             draws_per_step: 0,
+            coupling: Coupling::Independent,
             subsample: None,
             gradient_evaluations: 0,
             seed,
@@ -236,6 +240,7 @@ fn run(
         steps: outcome.steps,
         stopped_early,
         draws_per_step: plan.draws,
+        coupling: plan.coupling,
         subsample: plan.subsample,
         gradient_evaluations: plan.evaluations + outcome.evaluations,
         seed,
@@ -370,6 +375,9 @@ fn mark(plan: &Plan, seed: Seed) -> Mark {
     }
     if !plan.base_law.is_gaussian() {
         words = format!("{words} {}", plan.base_law);
+    }
+    if plan.coupling != Coupling::Independent {
+        words = format!("{words} {}", plan.coupling);
     }
     // Early steps only: some schedules must compute all earlier steps to reach a later one.
     let gammas = [0, plan.steps.saturating_sub(1).min(1000)].map(|t| plan.schedule.at(t).ln());

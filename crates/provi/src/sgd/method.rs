@@ -1,6 +1,7 @@
 //! The proved methods, in one table: estimator, step, factor space, noise bound.
 
 use crate::base::base_law::BaseLaw;
+use crate::base::coupling::Coupling;
 use crate::base::error::{Error, Result};
 use crate::base::pattern::Pattern;
 use crate::sgd::estimator::Kind;
@@ -364,6 +365,17 @@ impl Method {
                 refused("a symmetric factor and the triangular one of the answer would be two distributions")
             }
             Self::Unproven(Recipe::Pairing(pairing)) => pairing.estimator.check_law(law),
+        }
+    }
+
+    /// Refuses a method whose estimates are biased if the draws of a step depend on each other, or that makes none [noise-coupled].
+    pub fn check_coupling(self, coupling: Coupling) -> Result<()> {
+        match self {
+            _ if coupling == Coupling::Independent => Ok(()),
+            Self::Exact => Err(Error::Pairing {
+                why: "exact makes no draws that could be coupled; leave the coupling out",
+            }),
+            other => other.estimator().map_or(Ok(()), |kind| kind.check_coupling(coupling)),
         }
     }
 

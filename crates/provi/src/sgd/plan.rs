@@ -14,6 +14,7 @@ pub use coordinates::{Coordinates, Frame};
 pub use promise::{Constants, Norm, Promise, Said};
 
 use crate::base::base_law::BaseLaw;
+use crate::base::coupling::Coupling;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::pattern::{Pattern, precision_of};
@@ -74,6 +75,7 @@ pub struct Planner {
     subsample: Option<Subsample>,
     pattern: Pattern,
     base_law: BaseLaw,
+    coupling: Coupling,
 }
 
 impl Planner {
@@ -89,6 +91,7 @@ impl Planner {
             subsample: None,
             pattern: Pattern::Full,
             base_law: BaseLaw::Gaussian,
+            coupling: Coupling::Independent,
         }
     }
 
@@ -115,6 +118,15 @@ impl Planner {
     /// Sets the draws per step (default: 1 for a proved plan, [`PRACTICAL_DRAWS`] for a practical one).
     pub fn draws(mut self, draws: usize) -> Self {
         self.draws = Some(draws);
+        self
+    }
+
+    /// Makes the draws of a step depend on each other (default: independent) [noise-coupled].
+    ///
+    /// A plan with a promise counts N antithetic draws as N/2 independent ones, N draws of a Latin hypercube as N − 1, and scrambled
+    /// Sobol' points as one, whatever their number: so much is proved. Practical steps have the same sizes for every coupling.
+    pub fn coupling(mut self, coupling: Coupling) -> Self {
+        self.coupling = coupling;
         self
     }
 
@@ -299,6 +311,8 @@ impl Planner {
         self.pattern.check(target.dim())?;
         self.method.check_pattern(&self.pattern)?;
         self.method.check_law(self.base_law)?;
+        self.method.check_coupling(self.coupling)?;
+        self.coupling.check_law(self.base_law)?;
         let draws = match self.method {
             Method::Exact => 0,
             _ => self.draws.unwrap_or(if default == Coordinates::Laplace { PRACTICAL_DRAWS } else { 1 }),
@@ -357,6 +371,7 @@ impl Planner {
             start,
             exact_start: error,
             draws,
+            counted: self.coupling.counted(draws.max(1)),
             terms,
             for_practice,
         })
@@ -406,6 +421,7 @@ impl Planner {
             method: self.method,
             pattern: self.pattern.clone(),
             base_law: self.base_law,
+            coupling: self.coupling,
             steps,
             draws: setting.draws,
             subsample: self.subsample,
@@ -468,6 +484,8 @@ pub struct Outline {
     pub steps: u64,
     /// The draws per step N; 0 for a method that does not draw.
     pub draws: usize,
+    /// How the draws of a step depend on each other.
+    pub coupling: Coupling,
     /// How many terms each draw uses, if not all.
     pub subsample: Option<Subsample>,
     /// How the terms are drawn, in the coordinates of the steps.

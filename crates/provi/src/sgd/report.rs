@@ -1,6 +1,7 @@
 //! Plans and answers as text. The library itself prints nothing.
 
 use crate::base::base_law::BaseLaw;
+use crate::base::coupling::Coupling;
 use crate::base::printed;
 use crate::sgd::fit::{Fit, LocationScaleFit};
 use crate::sgd::plan::{Plan, Promise};
@@ -26,7 +27,15 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.draws {
             0 => writeln!(f, "{}: {} steps without draws", self.method, self.steps)?,
-            draws => writeln!(f, "{}: {} steps of {draws} draws", self.method, self.steps)?,
+            draws => write!(f, "{}: {} steps of {draws} draws", self.method, self.steps)?,
+        }
+        match self.coupling {
+            _ if self.draws == 0 => {}
+            Coupling::Independent => writeln!(f)?,
+            coupling => {
+                let counted = coupling.counted(self.draws);
+                writeln!(f, ", {coupling}, which any bound counts as {counted} [noise-coupled]")?;
+            }
         }
         if !self.pattern.is_full() {
             let entries = self.pattern.entries_of(self.mode.point.len()).unwrap_or(0);
@@ -97,6 +106,9 @@ impl fmt::Display for LocationScaleFit {
         if !self.pattern.is_full() {
             write!(f, ", family {}", self.pattern)?;
         }
+        if self.coupling != Coupling::Independent {
+            write!(f, ", {} draws", self.coupling)?;
+        }
         match self.subsample {
             Some(subsample) => write!(f, ", {subsample}"),
             None => Ok(()),
@@ -116,6 +128,9 @@ impl fmt::Display for Fit {
         )?;
         if !self.pattern.is_full() {
             write!(f, ", family {}", self.pattern)?;
+        }
+        if self.coupling != Coupling::Independent {
+            write!(f, ", {} draws", self.coupling)?;
         }
         match self.subsample {
             Some(subsample) => write!(f, ", {subsample}"),

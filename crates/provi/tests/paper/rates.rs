@@ -384,3 +384,57 @@ fn rate_proj_stl_gaussian() {
         }
     }
 }
+
+/// √2·D·√(B/T), and the self-bounded form with growth; T is its inverse. Slopes chosen against the steps reach a fixed part of it.
+#[test]
+fn rate_proj_adaptive() {
+    let noise = NoiseBound::new(0.0, 5.0).unwrap();
+    let value = rate::proj_adaptive(0.0, noise, 4.0, 100).unwrap();
+    assert!((value - (2.0f64 * 4.0 * 5.0 / 100.0).sqrt()).abs() < 1e-12, "{value}");
+    let steps = rate::proj_adaptive_steps(0.0, noise, 4.0, value).unwrap();
+    assert!(steps == 100 || steps == 101, "{steps}");
+    // Slopes of one sign on [0, 1] lose D·Σ… at most √2·D·√(Σg²), and more than a quarter of it on alternating ones of growing length.
+    let mut worst: f64 = 0.0;
+    for pattern in 0..64u32 {
+        let (mut x, mut squares, mut lost) = (0.5f64, 0.0f64, 0.0f64);
+        let slope = |t: u32| if pattern >> (t % 6) & 1 == 1 { 1.0 } else { -1.0 };
+        let total: f64 = (0..600).map(slope).sum();
+        let best = if total > 0.0 { 0.0 } else { 1.0 };
+        for t in 0..600 {
+            let g = slope(t);
+            lost += g * (x - best);
+            squares += g * g;
+            x = (x - g / (2.0 * squares).sqrt()).clamp(0.0, 1.0);
+        }
+        let allowed = (2.0 * squares).sqrt();
+        assert!(lost <= allowed, "{pattern}: {lost} {allowed}");
+        worst = worst.max(lost / allowed);
+    }
+    assert!(worst > 0.1, "a bound ten times smaller would fail: {worst}");
+}
+
+/// On f = |x| from afar, without noise: the run's own bound holds, and a tenth of it does not.
+#[test]
+fn dowg() {
+    use provi::average::Averager;
+    use provi::optimize::{Adaptive, FnOperator, Progress, first_reach, minimise};
+    let start = [3.0];
+    let slope = |w: &[f64], _: u64, g: &mut [f64]| -> provi::Result<()> {
+        g[0] = w[0].signum();
+        Ok(())
+    };
+    let mut failed = false;
+    for steps in [1u64, 10, 100, 1000] {
+        let free = FnOperator(|_: &mut [f64], _: f64| {});
+        let mut problem = Adaptive::travelled(slope, free, &start);
+        let (mut w, mut mean) = (start, Averager::new(Average::Travelled, 1).unwrap());
+        let schedule = Schedule::travelled(first_reach(&start).unwrap()).unwrap();
+        let watch = &mut |_: &Progress<'_>| std::ops::ControlFlow::Continue(());
+        minimise(&mut problem, &mut w, &schedule, &mut mean, steps, watch).unwrap();
+        let gap = mean.finish(&w).unwrap()[0].abs();
+        let bound = problem.travelled_gap(&w, 3.0).unwrap();
+        assert!(gap <= bound, "{steps}: {gap} {bound}");
+        failed |= gap > 0.1 * bound;
+    }
+    assert!(failed, "a bound ten times smaller would fail");
+}

@@ -143,3 +143,42 @@ fn proj_tri() {
         );
     }
 }
+
+/// The nearest point, a radius that holds w*, and noise that nothing about w* goes into.
+#[test]
+fn proj_ball() {
+    use provi::step::{Ball, BallTriangular};
+    use provi::theory::ball;
+    let (d, smoothness) = (2, 4.0);
+    let centre = vec![0.3, -0.2];
+    let radius = ball::optimum_radius(d, 0.5, 0.1).unwrap();
+    assert!((radius - (2.0 + 0.2)).abs() < 1e-12, "√(d/μ) + ε/μ");
+    assert!((ball::diameter2(d, smoothness, 1.5).unwrap() - 4.0 * (2.25 - 0.5)).abs() < 1e-12);
+    assert!(ball::diameter2(d, smoothness, 0.7).is_err(), "no factor lies in so small a ball");
+    // (X + √(dM))² + (Y² − X²)/N with ε = 0, X = MR = 4, Y = √(d+3)·4.
+    let bound = ball::entropy(d, smoothness, 1.0, 0.0, 2).unwrap();
+    let expected = (4.0 + 8f64.sqrt()).powi(2) + (80.0 - 16.0) / 2.0;
+    assert!((bound.floor / expected - 1.0).abs() < 1e-12 && bound.growth.abs() < 1e-300);
+    let inside = |w: &[f64]| {
+        let away: f64 = w.iter().zip(centre.iter().chain(&[0.0; 3])).map(|(w, c)| (w - c).powi(2)).sum();
+        away <= 1.5f64.powi(2) * (1.0 + 1e-12) && diagonal(d, w).iter().all(|c| *c >= 0.5 * (1.0 - 1e-12))
+    };
+    let project = |w: &[f64]| {
+        let ball = Ball { centre: centre.clone(), radius: 1.5 };
+        let mut out = w.to_vec();
+        BallTriangular::new(ball, smoothness).unwrap().apply(&mut out, 0.0, &UNKNOWN).unwrap();
+        out
+    };
+    for key in 0..60 {
+        let (x, y) = (random_flat(700 + 2 * key, d, 2.0), random_flat(701 + 2 * key, d, 2.0));
+        let (p, q) = (project(&x), project(&y));
+        assert!(inside(&p), "{p:?}");
+        // The nearest point p to x: ⟨x − p, q − p⟩ ≤ 0 for every q of the set.
+        let angle: f64 = x.iter().zip(&p).zip(&q).map(|((x, p), q)| (x - p) * (q - p)).sum();
+        assert!(angle <= 1e-9, "{key}: {angle}");
+        // Scaling towards the centre alone leaves the floor or is not nearest: the planted fault.
+        let wrong: Vec<f64> = p.iter().map(|p| 0.9 * p).collect();
+        let found: f64 = x.iter().zip(&wrong).zip(&p).map(|((x, w), p)| (x - w) * (p - w)).sum();
+        assert!(!inside(&wrong) || found > 0.0 || x == p, "{key}: a wrong projection is not seen");
+    }
+}

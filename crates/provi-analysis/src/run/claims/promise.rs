@@ -26,6 +26,9 @@ impl Comparison<'_> {
         if method != Method::Exact {
             planner = planner.draws(record.draws_per_step);
         }
+        if let Some(coupling) = &record.coupling {
+            planner = planner.coupling(coupling.parse().ok()?);
+        }
         if let Some(subsample) = record.subsample {
             planner = planner.subsample(subsample.terms, subsample.sampling);
         }

@@ -1,6 +1,7 @@
 //! The answer of a run with any base law.
 
 use super::{Fit, MEASURED, NegElbo, Snapshot, at_least, measure_neg_elbo, neg_elbo_by_draws};
+use crate::base::coupling::Coupling;
 use crate::base::draws::Seed;
 use crate::base::error::{Error, Result};
 use crate::base::location_scale::LocationScale;
@@ -34,6 +35,8 @@ pub struct LocationScaleFit {
     pub stopped_early: bool,
     /// Draws per step.
     pub draws_per_step: usize,
+    /// How the draws of a step depend on each other.
+    pub coupling: Coupling,
     /// How many terms each draw used, if not all.
     pub subsample: Option<Subsample>,
     /// Evaluations of log p with its gradient that led to the answer.
@@ -65,6 +68,7 @@ impl LocationScaleFit {
             steps: self.steps,
             stopped_early: self.stopped_early,
             draws_per_step: self.draws_per_step,
+            coupling: self.coupling,
             subsample: self.subsample,
             gradient_evaluations: self.gradient_evaluations,
             seed: self.seed,

@@ -96,7 +96,7 @@ impl Parameters for Walked {
         seed: Seed,
         _dim: usize,
     ) -> Result<Box<dyn Problem + 'a>> {
-        let draws = Draws::new(seed, Purpose::Optimise);
+        let draws = Draws::new(seed, Purpose::Optimise).coupled(plan.coupling);
         Ok(Box::new(Walker::new(self.0, source(plan, view, seed)?, draws, plan.draws)?))
     }
 
@@ -164,7 +164,7 @@ impl Parameters for Family {
             return Ok(Box::new(ExactWithin::new(expectations, Arc::clone(&self.0))));
         }
         let source = source(plan, view, seed)?;
-        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
+        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law).coupled(plan.coupling);
         Ok(Box::new(Within::new(source, draws, plan.draws, self.diagonal(plan)?)?))
     }
 
@@ -199,7 +199,7 @@ pub(super) trait StepSpace: Factor {
         let operator = Self::operator(plan, dim)?;
         match plan.method.estimator() {
             Some(kind) if plan.method.follows_draws() => {
-                let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
+                let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law).coupled(plan.coupling);
                 let estimator = Sampled::<Self>::new(kind, source(plan, view, seed)?, draws, plan.draws)?;
                 if plan.method.is_adaptive() {
                     let len = plan.start.parameters().len();
@@ -250,7 +250,7 @@ impl StepSpace for Triangular {
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
-        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
+        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law).coupled(plan.coupling);
         if kind == Kind::Energy && plan.control.is_none() {
             return Ok(Box::new(FusedProx::new(source, draws, plan.draws)?));
         }
@@ -282,7 +282,7 @@ impl StepSpace for Symmetric {
         seed: Seed,
         operator: Box<dyn Operator>,
     ) -> Result<Box<dyn Problem + 'a>> {
-        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law);
+        let draws = Draws::new(seed, Purpose::Optimise).of(plan.base_law).coupled(plan.coupling);
         let smoothness = plan.smoothness.filter(|_| plan.method.guard() == Guard::Projection);
         Ok(match (kind, smoothness) {
             (Kind::Stl, Some(m)) if ProjStl::pays(source.dim(), plan.draws) => {

@@ -52,7 +52,7 @@ impl Region {
                 });
             }
         };
-        let draws = setting.draws.max(1);
+        let draws = setting.counted;
         let base = noise_base(&planner.pattern, planner.base_law, d)?;
         let everywhere = match planner.method.estimator() {
             Some(Kind::Stl) => ball::stl(d, smoothness, radius, gradient_norm, draws)?,

@@ -25,7 +25,7 @@ pub struct Needed {
 
 impl Planner {
     /// The steps that each proved method needs for E‖w_T − w*‖² ≤ `accuracy`, with this planner's draws,
-    /// coordinates, start, family and base law. Methods that leave the family, or have no theorem for the law, are left out.
+    /// coordinates, start, family, base law and coupling. Methods that leave the family, or have no theorem for the law or the coupling, are left out.
     pub fn compare(&self, target: &dyn Target, accuracy: f64) -> Result<Vec<Needed>> {
         let needed = |method: Method| {
             let planner = Self { method, ..self.clone() };
@@ -73,7 +73,8 @@ impl Planner {
         let methods = Method::named()
             .map(|(_, m)| m)
             .filter(|m| exact || *m != Method::Exact)
-            .filter(|m| m.check_pattern(&self.pattern).is_ok() && m.check_law(self.base_law).is_ok());
+            .filter(|m| m.check_pattern(&self.pattern).is_ok() && m.check_law(self.base_law).is_ok())
+            .filter(|m| m.check_coupling(self.coupling).is_ok());
         methods.map(needed).collect()
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Setting {
     /// A bound of ‖w_0 − w*‖² by [cert-gap], if expectations are exact.
     pub(super) exact_start: Option<ExactStart>,
     pub(super) draws: usize,
+    /// The number of independent draws whose bounds hold for these [noise-coupled]; at least 1.
+    pub(super) counted: usize,
     pub(super) terms: Option<DrawnTerms>,
     /// Whether the steps are those that work in practice.
     pub(super) for_practice: bool,
@@ -88,7 +90,7 @@ impl Setting {
             None if planner.method.is_controlled() => {
                 // Draws are controlled around the computed mode, which lies within ‖∇V‖/μ of the mode.
                 let offset = self.frame.gradient_norm(&self.mode) / curvature.convexity() * (1.0 + 1e-12);
-                let draws = self.draws.max(1);
+                let draws = self.counted;
                 planner.method.controlled_noise(
                     planner.base_law,
                     curvature,
@@ -98,13 +100,13 @@ impl Setting {
                 )?
             }
             Some(terms) => {
-                let draws = self.draws.max(1);
+                let draws = self.counted;
                 let (pattern, law) = (&planner.pattern, planner.base_law);
                 planner.method.subsampled_noise_within(pattern, law, curvature, draws, &terms)?
             }
             None => {
                 let (pattern, law) = (&planner.pattern, planner.base_law);
-                planner.method.noise_within(pattern, law, curvature, self.draws.max(1))?
+                planner.method.noise_within(pattern, law, curvature, self.counted)?
             }
         };
         let exact = self.exact_start.as_ref().filter(|_| planner.method == Method::Exact);
@@ -162,7 +164,7 @@ impl Setting {
                 Some(terms) => terms.entropy_single(base, smoothness, smoothness, distance2)?,
                 None => noise::entropy(base, smoothness, smoothness, distance2)?,
             })?,
-            other => other.noise_within(&planner.pattern, planner.base_law, curvature, self.draws.max(1))?,
+            other => other.noise_within(&planner.pattern, planner.base_law, curvature, self.counted)?,
         };
         Ok(Constants {
             dim: d,

@@ -4,6 +4,7 @@ use crate::base::draws::Draws;
 use crate::base::error::{Error, Result};
 use crate::base::linalg::norm;
 use crate::base::scratch::Scratch;
+use crate::base::together::Together;
 use crate::sgd::average::{Averager, blend};
 use crate::sgd::estimator::{Source, check_batch, check_finite};
 use crate::sgd::optimize::{Moved, Problem};
@@ -24,7 +25,7 @@ use provi_kernels::{axpy, dot};
 #[derive(Debug)]
 pub struct FusedProx<'a> {
     target: Source<'a>,
-    source: Draws,
+    source: Together,
     dim: usize,
     batch: usize,
     block: Deferred,
@@ -78,7 +79,7 @@ impl<'a> FusedProx<'a> {
         Ok(Self {
             scratch: target.scratch(batch),
             target,
-            source,
+            source: Together::new(source, dim, batch)?,
             dim,
             batch,
             block,
@@ -106,9 +107,7 @@ impl<'a> FusedProx<'a> {
             self.block.read(&w[self.dim..]);
         }
         for (step, draws) in (t..).zip(self.draws.chunks_exact_mut(self.batch * self.dim)) {
-            for (k, u) in draws.chunks_exact_mut(self.dim).enumerate() {
-                self.source.fill(step, k as u32, u);
-            }
+            self.source.fill(step, draws);
         }
         self.block.begin(&self.draws);
         self.next = Some(t);

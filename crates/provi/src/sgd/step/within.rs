@@ -7,6 +7,7 @@ use crate::base::linalg::norm;
 use crate::base::pattern::Entries;
 use crate::base::scratch::Scratch;
 use crate::base::stop;
+use crate::base::together::Together;
 use crate::sgd::estimator::{Source, check_batch, check_finite};
 use crate::sgd::optimize::{Moved, Operator, Problem};
 use crate::sgd::step::prox::lift;
@@ -54,7 +55,7 @@ impl Operator for Diagonal {
 /// step.
 pub(crate) struct Within<'a> {
     target: Source<'a>,
-    source: Draws,
+    source: Together,
     batch: usize,
     diagonal: Diagonal,
     u: Vec<f64>,
@@ -79,7 +80,7 @@ impl<'a> Within<'a> {
         Ok(Self {
             scratch: target.scratch(batch),
             target,
-            source,
+            source: Together::new(source, d, batch)?,
             batch,
             diagonal,
             u: room(),
@@ -95,8 +96,8 @@ impl Problem for Within<'_> {
         let entries = Arc::clone(&self.diagonal.entries);
         let d = entries.dim();
         let (mean, factor) = w.split_at_mut(d);
-        for (k, (u, z)) in self.u.chunks_exact_mut(d).zip(self.points.chunks_exact_mut(d)).enumerate() {
-            self.source.fill(t, k as u32, u);
+        self.source.fill(t, &mut self.u);
+        for (u, z) in self.u.chunks_exact(d).zip(self.points.chunks_exact_mut(d)) {
             entries.transport(mean, factor, u, z);
         }
         self.target.evaluate(t, &self.points, &mut self.values, &mut self.pulls, &mut self.scratch)?;
