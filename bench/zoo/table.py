@@ -3,7 +3,7 @@
 import statistics
 
 import numpy as np
-from cases import cases
+from cases import SPLITS, cases
 from verdicts import confusion, right, verdict
 
 METHODS = ("provi", "SVI", "SVI tuned", "Laplace", "Pathfinder", "ADVI")
@@ -48,7 +48,7 @@ def write(results, page):
     lines += [_in_short(results, have, method) for method in METHODS]
     lines += ["", "A method that raised an error or returned no Gaussian counts as off."]
     lines += ["", *near_gaussian(results, have), "", *recipes(results)]
-    lines += ["", *confusion(results, held_out=True), "", *confusion(results, held_out=False), "", "## Every problem", ""]
+    lines += ["", *[line for split in SPLITS for line in [*confusion(results, split), ""]], "", "## Every problem", ""]
     lines += ["provi: error · ratio, evaluations, seconds, verdict. The others: error · ratio; a dash is a failure.", ""]
     lines += ["| problem | d | provi | evaluations | s | verdict | " + " | ".join(METHODS[1:]) + " |"]
     lines += ["|---|---|---|---|---|---|" + "---|" * len(METHODS[1:])]
