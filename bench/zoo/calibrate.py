@@ -12,7 +12,7 @@ import argparse
 import json
 
 import numpy as np
-from cases import cases
+from cases import SPLITS, cases
 from run import RESULTS
 from verdicts import WORDS, confusion, off, right, verdict
 
@@ -63,11 +63,11 @@ def by_witness(records):
         )
 
 
-def mistakes(results, held_out):
+def mistakes(results, split):
     """The cases in which the verdict is wrong in a way that matters."""
     for case in cases():
         record = results.get(f"{case.name}/provi")
-        if record is None or case.held_out != held_out:
+        if record is None or case.split != split:
             continue
         word = verdict(record)
         if (word == WORDS[0] and not right(record)) or (word != WORDS[2] and off(record)):
@@ -82,13 +82,13 @@ def main():
     options = parser.parse_args()
     results = json.loads(options.results.read_text())
     records = {case: results.get(f"{case.name}/provi") for case in cases()}
-    calibration = [r for case, r in records.items() if r and not case.held_out and "failed" not in r]
+    calibration = [r for case, r in records.items() if r and case.split == "calibration" and "failed" not in r]
     by_witness(calibration)
-    for held_out in (False, True):
-        print("", *confusion(results, held_out), sep="\n")
-        if options.mistakes and not held_out:
+    for split in reversed(SPLITS):
+        print("", *confusion(results, split), sep="\n")
+        if options.mistakes and split == "calibration":
             print()
-            mistakes(results, held_out)
+            mistakes(results, split)
 
 
 if __name__ == "__main__":

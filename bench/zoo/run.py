@@ -24,7 +24,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import answers
 import reference
-from cases import cases
+from cases import SPLITS, cases
 from table import RECIPES, write, write_recipes
 
 RESULTS = reference.HERE.parents[1] / "target" / "zoo" / "results.json"
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--columns", default="provi,SVI,SVI tuned,Laplace,Pathfinder,ADVI", help="methods, with commas")
     parser.add_argument("--only", default="", help="problems whose name holds one of these, with commas")
     parser.add_argument("--conditions", default="plain,far,starved", help="for provi; the others run on plain cases")
+    parser.add_argument("--split", choices=SPLITS, help="only these cases")
     parser.add_argument("--again", action="store_true", help="also what has a result already")
     parser.add_argument("--table", action="store_true", help="write the page and run nothing")
     parser.add_argument("--results", type=type(RESULTS), default=RESULTS, help="where results are kept")
@@ -77,15 +78,14 @@ def main():
     results = json.loads(options.results.read_text()) if options.results.exists() else {}
     words = options.only.split(",")
     chosen = [case for case in cases(options.conditions.split(",")) if any(word in case.problem.name for word in words)]
+    chosen = [case for case in chosen if options.split in (None, case.split)]
     if not options.table:
         if "provi" in options.columns.split(","):
             results["commit"] = commit()
         methods, missing = options.columns.split(","), set()
-        pairs = [(case, method) for method in methods for case in chosen]
-        if options.recipes:
-            # In an order that makes any part of the run a fair sample of the problems.
-            mixed = sorted(chosen, key=lambda case: zlib.crc32(case.name.encode()))
-            pairs = [(case, method) for case in mixed for method in methods]
+        # In an order that depends on the names alone: any part of the run is a fair sample of the problems.
+        mixed = sorted(chosen, key=lambda case: zlib.crc32(case.name.encode()))
+        pairs = [(case, method) for case in mixed for method in methods]
         for case, method in pairs:
             key = f"{case.name}/{method}"
             stored = (reference.STORE / f"{case.problem.name}.json").exists()

@@ -3,9 +3,9 @@
 A family is one module-level density `log_density(z, data)`: sizes and seeds share it, and so its compiled code.
 """
 
-from . import hierarchies, latent, parts, regressions, series, shapes
+from . import hierarchies, later, latent, parts, regressions, series, shapes
 
-FAMILIES = [regressions, hierarchies, series, latent, shapes, parts]
+FAMILIES = [regressions, hierarchies, series, latent, shapes, parts, later]
 
 
 def problems():

@@ -43,6 +43,8 @@ class Problem:
     """Around which the chains of the reference run begin, in the coordinates of the twin."""
     fresh: bool = False
     """Whether the problem came after the limits of the verdict were chosen, so that a closed form does not mean it was looked at."""
+    later: bool = False
+    """Whether it came after the limits in use, and was not run before they were fixed."""
     bad_start: Optional[Callable[["Problem"], np.ndarray]] = field(default=None)
 
     def names(self):

@@ -32,6 +32,7 @@ def test_a_good_answer_says_so_first_and_warns_of_nothing(density):
         fit = provi.fit(density, 2, seed=1)
     assert fit.verdict == "good" and fit.trust.usable and fit.trust.witnesses["draws"] >= 4000
     assert repr(fit.summary()).startswith("Trust: good: ") and repr(fit).startswith("Fit(trust=good, ")
+    assert str(fit.certificate).startswith(f"Trust: {fit.trust.line}\n")
     assert "(estimated, not proved)" in str(fit.trust)
     search = fit.model["search"]
     assert search["settled"] and search["at_the_answer"] == search["beginnings"]

@@ -123,8 +123,8 @@ class Fit(Plots):
 
     @property
     def certificate(self) -> Certificate:
-        """What is proved."""
-        return Certificate._from(self._record["certificate"], self._core.describe())
+        """What is proved; of a black box, its text begins with the verdict."""
+        return Certificate._from(self._record["certificate"], "\n".join([*self._verdict_line(), self._core.describe()]))
 
     @property
     def log_evidence(self) -> tuple[Optional[float], Optional[float]]:

@@ -2,14 +2,15 @@
 //!
 //! Nothing here is a bound. Each witness can see a fault that the others miss:
 //!
-//! - *weights*: draws of q, weighted by p/q and Pareto smoothed, estimate how far the posterior's means and standard
-//!   deviations are from those of q, if their tail (k̂) can be believed. They see the basin of q only.
+//! - *weights*: draws of q and wide draws, weighted towards p and Pareto smoothed, estimate how far the posterior's means
+//!   and standard deviations are from those of q, if the tail (k̂) of q's own weights can be believed. They see the
+//!   basin of q only.
 //! - *KL*: the estimated KL(q‖p), of the same basin.
 //! - *residual*: E_q∇V in units of q's standard deviations; it vanishes at the best Gaussian.
 //! - *wide draws*: draws of q, stretched two to three times along one coordinate after the other. If they find more
 //!   mass than q's own draws, q misses some.
-//! - *climbs*: from draws at which the slope of log p disagrees with that of q, inside q and far out. If draws around
-//!   the tops that they reach find more mass than q's own draws, q misses some.
+//! - *climbs*: from draws at which the slope of log p disagrees with that of q, inside q and far out, and from points that
+//!   depend on q by its mean alone. If draws around the tops that they reach find more mass than q's own draws, q misses some.
 //! - *agreement*: how many beginnings ended at the answer, whether other places have about the same ELBO, and
 //!   whether the ELBO had stopped rising.
 //!
@@ -23,6 +24,7 @@ mod measure;
 mod mixture;
 mod proof;
 mod verdict;
+mod wide;
 
 pub use measure::{Trust, trust, trust_beside};
 pub use mixture::trust_mixture;

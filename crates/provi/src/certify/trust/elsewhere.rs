@@ -10,6 +10,7 @@
 //! Both have the same mean, and the integrand of the first is bounded where G fits. If the first is larger, q's draws
 //! miss that much mass: the evidence with the draws of G mixed in, minus the evidence without them.
 
+use super::limits::ELSEWHERE;
 use crate::base::draws::Draws;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -34,17 +35,21 @@ pub(super) const ISOTROPIC: usize = 6;
 /// its slope differs from that of q by this many times its distance.
 const PULLED_BACK: f64 = 0.5;
 const STRONGLY: f64 = 2.0;
+/// Points anywhere that are climbed from, and the sds of the Gaussians from which they are drawn, in turn.
+const ANYWHERE: usize = 16;
+const RADII: [f64; 2] = [2.0, 6.0];
 /// How near a top a climb ends, in nats, and its most steps.
 const NEAR: f64 = 0.05;
 const CLIMB: usize = 100;
 /// Different places that are looked at, at most, and draws at each.
-const PLACES: usize = 4;
+const PLACES: usize = 8;
 const DRAWS: usize = 400;
 /// Draws of q that show how much of a place q sees.
 const OWN_DRAWS: usize = 4_000;
 /// Lanes of the stream of draws; 0 and 2 are those of q's own and of the wide draws.
 pub(super) const FAR_LANE: u32 = 3;
 const FIRST_PLACE_LANE: u32 = 4;
+const ANYWHERE_LANE: u32 = FIRST_PLACE_LANE + PLACES as u32;
 
 /// The draws of q with the most unusual slopes, the most unusual first.
 #[derive(Debug, Default)]
@@ -122,6 +127,12 @@ pub(super) trait Law {
 
     /// Writes draw k of q; `u` is working memory.
     fn draw(&self, stream: &Draws, k: usize, u: &mut [f64], z: &mut [f64]);
+
+    /// The Gaussians of which it is made.
+    fn components(&self) -> &[Gaussian<Triangular>];
+
+    /// Writes their parts in q at z, which sum to one.
+    fn shares(&self, z: &[f64], shares: &mut [f64]);
 }
 
 impl Law for Gaussian<Triangular> {
@@ -132,6 +143,14 @@ impl Law for Gaussian<Triangular> {
     fn draw(&self, stream: &Draws, k: usize, u: &mut [f64], z: &mut [f64]) {
         stream.fill(k as u64, 0, u);
         self.transport(u, z);
+    }
+
+    fn components(&self) -> &[Gaussian<Triangular>] {
+        std::slice::from_ref(self)
+    }
+
+    fn shares(&self, _: &[f64], shares: &mut [f64]) {
+        shares[0] = 1.0;
     }
 }
 
@@ -159,6 +178,7 @@ pub(super) fn look(
         starts.push(settled(stepped(target, &z))?.unwrap_or(z));
     }
     starts.extend(outside.points());
+    starts.extend(anywhere(q, seen.stream));
     let mut places: Vec<Gaussian<Triangular>> = Vec::new();
     let mut most = (0.0, 0.0);
     for start in starts {
@@ -173,8 +193,28 @@ pub(super) fn look(
             most = found;
         }
         places.push(place);
+        if most.0 - 3.0 * most.1 > ELSEWHERE {
+            break;
+        }
     }
     Ok(most)
+}
+
+/// Points that depend on q by its mean only: around the mean and around the origin, near and far on the scale of the
+/// coordinates themselves, which is that of a search that knows nothing.
+fn anywhere(q: &dyn Law, stream: &Draws) -> Vec<Vec<f64>> {
+    let d = q.components()[0].dim();
+    let point = |k: usize| {
+        let mut z = vec![0.0; d];
+        stream.fill(k as u64, ANYWHERE_LANE, &mut z);
+        z.iter_mut().for_each(|x| *x *= RADII[k / 2 % RADII.len()]);
+        if k % 2 == 0 {
+            let components = q.components();
+            axpy(1.0, components[k / 2 % components.len()].mean(), &mut z);
+        }
+        z
+    };
+    (0..ANYWHERE).map(point).collect()
 }
 
 /// The point of one Newton step, if that is higher: the first step of a climb may be longer than a spike is wide.

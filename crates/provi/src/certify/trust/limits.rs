@@ -5,7 +5,7 @@ pub use crate::certify::estimate::{FEWEST_EFFECTIVE, MOSTLY_KEPT};
 /// "Good" needs a shift of every mean below this, in standard deviations.
 pub const GOOD_SHIFT: f64 = 0.08;
 /// "Good" needs |log(weighted sd/sd)| below this.
-pub const GOOD_SD_CHANGE: f64 = 0.13;
+pub const GOOD_SD_CHANGE: f64 = 0.15;
 /// "Good" needs an estimated KL below this, in nats.
 pub const GOOD_KL: f64 = 0.08;
 /// If log p/q varies by less than this, the weights are nearly equal and k̂ says nothing.

@@ -1,7 +1,8 @@
 //! The witnesses, measured by draws.
 
-use super::elsewhere::{self, Law, Outside, Seen, Unusual};
+use super::elsewhere::{self, Outside, Seen, Unusual};
 use super::limits::NEARLY_EQUAL;
+use super::wide::{self, Farther, Stretch, Weighed};
 use super::{Agreement, Proof, Verdict, Witnesses};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
@@ -9,20 +10,15 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::stop;
 use crate::certify::certificate::Certificate;
-use crate::certify::estimate::{Estimates, psis};
+use crate::certify::estimate::Estimates;
 use crate::target::evaluate::Evaluator;
-use provi_kernels::{axpy, dot};
+use provi_kernels::dot;
 
 /// Draws of q after which k̂ is looked at. It has settled where it changed by less than [`SETTLED`] and is far from
 /// its limit, or where the weights are nearly equal.
 const LOOKS: [usize; 3] = [4_000, 8_000, 20_000];
 const SETTLED: f64 = 0.05;
 const FAR: f64 = 0.5;
-/// Draws from farther out, and how far they are stretched in turn.
-pub(super) const WIDE_DRAWS: usize = 2_000;
-pub(super) const STRETCHES: [f64; 2] = [2.0, 3.0];
-/// In this few dimensions, half of them are stretched in every direction.
-pub(super) const ISOTROPIC: usize = 6;
 /// Draws evaluated at a time.
 pub(super) const BATCH: usize = 250;
 
@@ -46,7 +42,8 @@ impl std::fmt::Display for Trust {
     }
 }
 
-/// Measures how far q can be trusted; a pure function of the seed. Makes at most about 25 000 evaluations.
+/// Measures how far q can be trusted; a pure function of the seed. Makes about 25 000 evaluations, and up to 5000 and 16 for each
+/// dimension more where the climbs are long and end in many places.
 ///
 /// ```
 /// use provi::{Auto, Seed, target::Closure, trust::{Agreement, Verdict, trust}};
@@ -120,16 +117,16 @@ fn measured(
         let mut own = Own::new(target, q, seed)?;
         let estimates = estimates_of(|count| {
             own.draw(count)?;
-            Ok(own.ratios.clone())
+            Ok(own.seen.ratios.clone())
         })?;
         let moments = (q.mean(), &q.standard_deviations()[..]);
-        let (mean_shift, sd_change) = weighted(q, &own.stream, &own.ratios, moments)?;
         let (residual, residual_se) = own.residual();
         let mut outside = Outside::default();
-        let (wide_excess, wide_excess_se) = wide(target, q, seed, &estimates, &mut outside)?;
+        let (wide_excess, wide_excess_se, stretched) = wide(target, q, seed, &estimates, &mut outside)?;
+        let (mean_shift, sd_change) = wide::moved(q, &own.stream, &own.seen, &stretched, moments)?;
         let seen = Seen {
             stream: &own.stream,
-            ratios: &own.ratios,
+            ratios: &own.seen.ratios,
             log_evidence: estimates.log_evidence,
             unusual: &own.unusual,
         };
@@ -137,7 +134,7 @@ fn measured(
         let (elsewhere, elsewhere_se) = elsewhere::look(target, q, &seen, outside)?;
         let witnesses = Witnesses {
             draws: estimates.draws,
-            log_ratio_sd: spread(&own.ratios),
+            log_ratio_sd: spread(&own.seen.ratios),
             pareto_k: Some(estimates.pareto_k).filter(|k| k.is_finite()),
             effective_draws: estimates.effective_draws,
             kl: estimates.kl,
@@ -191,7 +188,8 @@ struct Own<'a> {
     q: &'a Gaussian<Triangular>,
     stream: Draws,
     normaliser: f64,
-    ratios: Vec<f64>,
+    seen: Weighed,
+    farther: Farther,
     /// Sums of s̃ = Cᵀ∇V − u and of its squares. s̃ has the mean of Cᵀ∇V and less noise.
     sums: Vec<f64>,
     squares: Vec<f64>,
@@ -207,7 +205,8 @@ impl<'a> Own<'a> {
             q,
             stream: Draws::new(seed, Purpose::Estimate),
             normaliser: q.log_det()? + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln(),
-            ratios: Vec::new(),
+            seen: Weighed::default(),
+            farther: Farther::new(q),
             sums: vec![0.0; d],
             squares: vec![0.0; d],
             finite: 0,
@@ -221,8 +220,9 @@ impl<'a> Own<'a> {
         let mut scratch = self.target.scratch(BATCH);
         let (mut u, mut z, mut pulls) = (vec![0.0; BATCH * d], vec![0.0; BATCH * d], vec![0.0; BATCH * d]);
         let mut whitened = vec![0.0; BATCH * d];
-        while self.ratios.len() < count {
-            let (begin, size) = (self.ratios.len(), BATCH.min(count - self.ratios.len()));
+        while self.seen.ratios.len() < count {
+            let begin = self.seen.ratios.len();
+            let size = BATCH.min(count - begin);
             let (u, z) = (&mut u[..size * d], &mut z[..size * d]);
             let (pulls, whitened) = (&mut pulls[..size * d], &mut whitened[..size * d]);
             for (k, u) in u.chunks_exact_mut(d).enumerate() {
@@ -246,7 +246,8 @@ impl<'a> Own<'a> {
                         norm,
                     });
                 }
-                self.ratios.push(value + 0.5 * dot(u, u) + self.normaliser);
+                self.seen.ratios.push(value + 0.5 * dot(u, u) + self.normaliser);
+                self.seen.farther.push(self.farther.at(self.q, &z[k * d..][..d]));
                 if s.iter().all(|x| x.is_finite()) {
                     self.finite += 1;
                     let mut length = 0.0;
@@ -274,104 +275,51 @@ impl<'a> Own<'a> {
     }
 }
 
-/// The largest shift of a mean, in standard deviations, and the largest |log| of a ratio of standard deviations,
-/// between the weighted draws of q and the same draws without weights: their common noise cancels.
-pub(super) fn weighted(
-    q: &dyn Law,
-    stream: &Draws,
-    ratios: &[f64],
-    (mean, sds): (&[f64], &[f64]),
-) -> Result<(f64, f64)> {
-    let (d, count) = (mean.len(), ratios.len());
-    let mut weights = ratios.to_vec();
-    psis(&mut weights)?;
-    let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    weights.iter_mut().for_each(|w| *w = (*w - top).exp());
-    let total: f64 = weights.iter().sum();
-    let (mut u, mut z) = (vec![0.0; d], vec![0.0; d]);
-    // Of weighted and of plain draws: Σx and Σx².
-    let mut sums = vec![[0.0; 4]; d];
-    for (k, weight) in weights.iter().enumerate() {
-        if k % 1024 == 0 {
-            stop::check()?;
-        }
-        q.draw(stream, k, &mut u, &mut z);
-        let (w, plain) = (weight / total, 1.0 / count as f64);
-        for i in 0..d {
-            let x = (z[i] - mean[i]) / sds[i];
-            let sums = &mut sums[i];
-            sums[0] += w * x;
-            sums[1] += w * x * x;
-            sums[2] += plain * x;
-            sums[3] += plain * x * x;
-        }
-    }
-    let of = |s: &[f64; 4]| {
-        let (weighted, plain) = (s[1] - s[0] * s[0], s[3] - s[2] * s[2]);
-        ((s[0] - s[2]).abs(), (0.5 * (weighted / plain).ln()).abs())
-    };
-    Ok(sums.iter().map(of).fold((0.0, 0.0), |a: (f64, f64), b| (a.0.max(b.0), a.1.max(b.1))))
-}
-
-/// How much more mass draws from farther out see, with its standard error.
-///
-/// Draw k is stretched c times along v, the direction in which coordinate k mod d changes most: u = w + (c − 1)(wᵀv)v
-/// with w ~ N(0, I), so its log density is that of w minus log c. In few dimensions every other draw is stretched in
-/// all directions, u = cw.
+/// How much more mass draws from farther out see, with its standard error, and the draws. The log density of draw k is
+/// that of N(0, I) before the stretch, minus the logarithm of its volume.
 fn wide(
     target: Evaluator<'_>,
     q: &Gaussian<Triangular>,
     seed: Seed,
     own: &Estimates,
     outside: &mut Outside,
-) -> Result<(f64, f64)> {
+) -> Result<(f64, f64, Weighed)> {
     let d = q.dim();
     let stream = Draws::new(seed, Purpose::Estimate);
     let normaliser = q.log_det()? + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
     let mut scratch = target.scratch(BATCH);
-    let mut weights = Vec::with_capacity(WIDE_DRAWS);
-    let mut w = vec![0.0; d];
-    for begin in (0..WIDE_DRAWS).step_by(BATCH) {
+    let (mut farther, mut found) = (Farther::new(q), Weighed::default());
+    let mut weights = Vec::with_capacity(wide::DRAWS);
+    for begin in (0..wide::DRAWS).step_by(BATCH) {
         let (mut u, mut z, mut gradients) =
             (vec![0.0; BATCH * d], vec![0.0; BATCH * d], vec![0.0; BATCH * d]);
         let mut logs = vec![0.0; BATCH];
         for (k, (u, log)) in u.chunks_exact_mut(d).zip(&mut logs).enumerate() {
-            let which = begin + k;
-            stream.fill(which as u64, 2, &mut w);
-            let c = STRETCHES[which / 2 % STRETCHES.len()];
-            u.copy_from_slice(&w);
-            if d <= ISOTROPIC && which % 2 == 0 {
-                u.iter_mut().for_each(|x| *x *= c);
-                *log = 0.5 * dot(&w, &w) + normaliser + d as f64 * c.ln();
-            } else {
-                let mut v = vec![0.0; d];
-                // Row i of C, normalised.
-                let i = which / 4 % d;
-                let row = crate::base::matrix::packed_index(i, 0);
-                v[..=i].copy_from_slice(&q.factor()[row..=row + i]);
-                let length = norm(&v);
-                v.iter_mut().for_each(|x| *x /= length);
-                axpy((c - 1.0) * dot(&w, &v), &v, u);
-                *log = 0.5 * dot(&w, &w) + normaliser + c.ln();
-            }
+            stream.fill((begin + k) as u64, 2, u);
+            let how = Stretch::of(begin + k, d);
+            *log = -0.5 * dot(u, u) - normaliser - how.log_volume(d);
+            how.apply(q, u);
         }
         q.transport(&u, &mut z);
         let mut values = vec![0.0; BATCH];
         target.evaluate(&z, &mut values, &mut gradients, &mut scratch)?;
         stop::check()?;
         outside.see_all(q, &z, &u, &values, &gradients);
-        // A point without density has no weight.
-        let weight = |(value, log): (&f64, &f64)| {
-            let log = value + log - own.log_evidence;
-            if log.is_nan() || *value == f64::INFINITY { 0.0 } else { log.exp() }
-        };
-        weights.extend(values.iter().zip(&logs).map(weight));
+        for (k, (value, log)) in values.into_iter().zip(logs).enumerate() {
+            let (u, z) = (&u[k * d..][..d], &z[k * d..][..d]);
+            // A point without density has no weight.
+            let value = if value.is_nan() || value == f64::INFINITY { f64::NEG_INFINITY } else { value };
+            weights.push((value - log - own.log_evidence).exp());
+            found.ratios.push(value + 0.5 * dot(u, u) + normaliser);
+            found.farther.push(farther.at(q, z));
+        }
+        found.points.extend(z);
     }
     let n = weights.len() as f64;
     let mean = weights.iter().sum::<f64>() / n;
     let square: f64 = weights.iter().map(|w| (w - mean).powi(2)).sum();
     let se = (square / (n * (n - 1.0))).sqrt().hypot(own.log_evidence_se * mean);
-    Ok((mean - 1.0, se))
+    Ok((mean - 1.0, se, found))
 }
 
 #[cfg(test)]

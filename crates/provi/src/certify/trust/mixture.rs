@@ -8,18 +8,18 @@
 //! over components and coordinates: it vanishes where no component wants to move.
 
 use super::elsewhere::{self, FAR_DRAWS, FAR_LANE, Law, Outside, Seen, Unusual};
-use super::measure::{self, BATCH, ISOTROPIC, STRETCHES, Trust, WIDE_DRAWS};
+use super::measure::{self, BATCH, Trust};
+use super::wide::{self, Farther, Stretch, Weighed};
 use super::{Agreement, Witnesses};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
-use crate::base::matrix::packed_index;
 use crate::base::mixture::{Mixture, log_sum_exp, whiten};
 use crate::base::stop;
 use crate::certify::estimate::Estimates;
 use crate::target::evaluate::Evaluator;
-use provi_kernels::{axpy, dot, triangle};
+use provi_kernels::{dot, triangle};
 
 /// φ − 1.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -29,7 +29,8 @@ const SHIFT_LANE: u32 = 1;
 const WIDE_LANE: u32 = 2;
 const SHIFT_STEP: u64 = 1 << 60;
 
-/// Measures how far a mixture can be trusted; a pure function of the seed. Makes at most about 25 000 evaluations.
+/// Measures how far a mixture can be trusted; a pure function of the seed. Makes about 25 000 evaluations, and up to 5000 and 16 for each
+/// dimension more where the climbs are long and end in many places.
 ///
 /// ```
 /// use provi::{Gaussian, Seed, mixture::Mixture, target::Closure, trust::{Agreement, Verdict, trust_mixture}};
@@ -61,24 +62,24 @@ pub fn trust_mixture<'t>(
         let mut own = Own::new(target, &law);
         let estimates = measure::estimates_of(|count| {
             own.draw(count)?;
-            Ok(own.ratios.clone())
+            Ok(own.seen.ratios.clone())
         })?;
         let moments = (&q.mean()[..], &q.standard_deviations()[..]);
-        let (mean_shift, sd_change) = measure::weighted(&law, &law.stream, &own.ratios, moments)?;
         let (residual, residual_se) = own.residual();
         let mut outside = Outside::default();
-        let (wide_excess, wide_excess_se) = wide(target, &law, &estimates, &mut outside)?;
+        let (wide_excess, wide_excess_se, stretched) = wide(target, &law, &estimates, &mut outside)?;
+        let (mean_shift, sd_change) = wide::moved(&law, &law.stream, &own.seen, &stretched, moments)?;
         far(target, &law, &mut outside)?;
         let seen = Seen {
             stream: &law.stream,
-            ratios: &own.ratios,
+            ratios: &own.seen.ratios,
             log_evidence: estimates.log_evidence,
             unusual: &own.unusual,
         };
         let (elsewhere, elsewhere_se) = elsewhere::look(target, &law, &seen, outside)?;
         let witnesses = Witnesses {
             draws: estimates.draws,
-            log_ratio_sd: measure::spread(&own.ratios),
+            log_ratio_sd: measure::spread(&own.seen.ratios),
             pareto_k: Some(estimates.pareto_k).filter(|k| k.is_finite()),
             effective_draws: estimates.effective_draws,
             kl: estimates.kl,
@@ -100,14 +101,14 @@ pub fn trust_mixture<'t>(
 }
 
 /// A mixture with its list of draws.
-struct Drawn<'a> {
+pub(super) struct Drawn<'a> {
     q: &'a Mixture,
     stream: Draws,
     shift: f64,
 }
 
 impl<'a> Drawn<'a> {
-    fn new(q: &'a Mixture, seed: Seed) -> Self {
+    pub(super) fn new(q: &'a Mixture, seed: Seed) -> Self {
         let stream = Draws::new(seed, Purpose::Estimate);
         Self { q, stream, shift: stream.uniform(SHIFT_STEP, SHIFT_LANE) }
     }
@@ -127,13 +128,27 @@ impl Law for Drawn<'_> {
         stream.fill(k as u64, OWN_LANE, u);
         self.q.components()[self.component(k)].transport(u, z);
     }
+
+    fn components(&self) -> &[Gaussian<Triangular>] {
+        self.q.components()
+    }
+
+    fn shares(&self, z: &[f64], shares: &mut [f64]) {
+        self.q.log_joint(z, shares, &mut vec![0.0; z.len()]);
+        let total = log_sum_exp(shares);
+        // Far out every component has vanished, and the first stands for all.
+        let first = if total.is_finite() { 0.0 } else { 1.0 };
+        shares.iter_mut().for_each(|x| *x = if total.is_finite() { (*x - total).exp() } else { 0.0 });
+        shares[0] += first;
+    }
 }
 
 /// Draws of the mixture with their log ratios, and sums of the residuals of its components.
 struct Own<'a> {
     target: Evaluator<'a>,
     law: &'a Drawn<'a>,
-    ratios: Vec<f64>,
+    seen: Weighed,
+    farther: Farther,
     /// For each component: draws with a finite slope, and sums of s = Cᵀ∇(V + log q) and of its squares.
     counts: Vec<usize>,
     sums: Vec<Vec<f64>>,
@@ -149,7 +164,8 @@ impl<'a> Own<'a> {
         Self {
             target,
             law,
-            ratios: Vec::new(),
+            seen: Weighed::default(),
+            farther: Farther::new(law),
             counts: vec![0; k],
             sums,
             squares,
@@ -162,8 +178,9 @@ impl<'a> Own<'a> {
         let (q, d) = (self.law.q, self.law.q.dim());
         let mut scratch = self.target.scratch(BATCH);
         let (mut u, mut slope, mut whitened) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
-        while self.ratios.len() < count {
-            let (begin, size) = (self.ratios.len(), BATCH.min(count - self.ratios.len()));
+        while self.seen.ratios.len() < count {
+            let begin = self.seen.ratios.len();
+            let size = BATCH.min(count - begin);
             let (mut z, mut gradients) = (vec![0.0; size * d], vec![0.0; size * d]);
             for (k, z) in z.chunks_exact_mut(d).enumerate() {
                 self.law.draw(&self.law.stream, begin + k, &mut u, z);
@@ -177,7 +194,8 @@ impl<'a> Own<'a> {
                     let (quantity, norm) = ("log-density", norm(z));
                     return Err(Error::TargetNotFinite { quantity, value, step: 0, draw: begin + k, norm });
                 }
-                self.ratios.push(value - q.log_density_with_gradient(z, &mut slope)?);
+                self.seen.ratios.push(value - q.log_density_with_gradient(z, &mut slope)?);
+                self.seen.farther.push(self.farther.at(self.law, z));
                 slope.iter_mut().zip(own).for_each(|(q, p)| *q -= p);
                 let c = self.law.component(begin + k);
                 triangle::multiply_transposed(q.components()[c].factor(), &slope, &mut whitened);
@@ -211,49 +229,17 @@ impl<'a> Own<'a> {
     }
 }
 
-/// How draws are stretched: in every direction, or along the direction in which one coordinate changes most.
-#[derive(Clone, Copy)]
-struct Stretch {
-    factor: f64,
-    along: Option<usize>,
-}
-
-impl Stretch {
-    /// Stretches u.
-    fn apply(self, q: &Gaussian<Triangular>, u: &mut [f64]) {
-        match self.along {
-            None => u.iter_mut().for_each(|x| *x *= self.factor),
-            Some(i) => {
-                let v = direction(q, i);
-                axpy((self.factor - 1.0) * dot(u, &v), &v, u);
-            }
-        }
+/// Σ_c w_c times the density of component c, stretched, at z; its logarithm.
+fn log_stretched(how: Stretch, q: &Mixture, z: &[f64]) -> Result<f64> {
+    let (d, mut u) = (q.dim(), vec![0.0; q.dim()]);
+    let mut logs = Vec::with_capacity(q.len());
+    for (w, c) in q.weights().iter().zip(q.components()) {
+        whiten(c, z, &mut u);
+        Stretch { factor: how.factor.recip(), ..how }.apply(c, &mut u);
+        let half = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
+        logs.push(w.ln() - 0.5 * dot(&u, &u) - c.log_det()? - half - how.log_volume(d));
     }
-
-    /// Σ_c w_c times the density of component c, stretched, at z; its logarithm.
-    fn log_density(self, q: &Mixture, z: &[f64]) -> Result<f64> {
-        let (d, mut u) = (q.dim(), vec![0.0; q.dim()]);
-        let mut logs = Vec::with_capacity(q.len());
-        for (w, c) in q.weights().iter().zip(q.components()) {
-            whiten(c, z, &mut u);
-            let inverse = Self { factor: self.factor.recip(), ..self };
-            inverse.apply(c, &mut u);
-            let stretched = if self.along.is_none() { d as f64 } else { 1.0 } * self.factor.ln();
-            let half = 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln();
-            logs.push(w.ln() - 0.5 * dot(&u, &u) - c.log_det()? - half - stretched);
-        }
-        Ok(log_sum_exp(&logs))
-    }
-}
-
-/// Row i of C, normalised.
-fn direction(q: &Gaussian<Triangular>, i: usize) -> Vec<f64> {
-    let mut v = vec![0.0; q.dim()];
-    let row = packed_index(i, 0);
-    v[..=i].copy_from_slice(&q.factor()[row..=row + i]);
-    let length = norm(&v);
-    v.iter_mut().for_each(|x| *x /= length);
-    v
+    Ok(log_sum_exp(&logs))
 }
 
 /// Stretched draws: their points, log p, and how each was stretched. What the slopes say is seen by `outside`.
@@ -288,31 +274,32 @@ fn stretched(
     Ok((z, values))
 }
 
-/// How much more mass draws from farther out see, with its standard error.
+/// How much more mass draws from farther out see, with its standard error, and the draws.
 fn wide(
     target: Evaluator<'_>,
     law: &Drawn<'_>,
     own: &Estimates,
     outside: &mut Outside,
-) -> Result<(f64, f64)> {
+) -> Result<(f64, f64, Weighed)> {
     let d = law.q.dim();
-    let how = |k: usize| Stretch {
-        factor: STRETCHES[k / 2 % STRETCHES.len()],
-        along: (d > ISOTROPIC || k % 2 == 1).then_some(k / 4 % d),
-    };
-    let mut weights = Vec::with_capacity(WIDE_DRAWS);
-    for begin in (0..WIDE_DRAWS).step_by(BATCH) {
+    let how = |k: usize| Stretch::of(k, d);
+    let (mut farther, mut found) = (Farther::new(law), Weighed::default());
+    let mut weights = Vec::with_capacity(wide::DRAWS);
+    for begin in (0..wide::DRAWS).step_by(BATCH) {
         let (z, values) = stretched(target, law, (begin, BATCH, WIDE_LANE), how, outside)?;
         for (k, (z, value)) in z.chunks_exact(d).zip(values).enumerate() {
-            let log = value - how(begin + k).log_density(law.q, z)? - own.log_evidence;
             // A point without density has no weight.
-            weights.push(if log.is_nan() || value == f64::INFINITY { 0.0 } else { log.exp() });
+            let value = if value.is_nan() || value == f64::INFINITY { f64::NEG_INFINITY } else { value };
+            weights.push((value - log_stretched(how(begin + k), law.q, z)? - own.log_evidence).exp());
+            found.ratios.push(value - law.q.log_density(z)?);
+            found.farther.push(farther.at(law, z));
         }
+        found.points.extend(z);
     }
     let n = weights.len() as f64;
     let mean = weights.iter().sum::<f64>() / n;
     let square: f64 = weights.iter().map(|w| (w - mean).powi(2)).sum();
-    Ok((mean - 1.0, (square / (n * (n - 1.0))).sqrt().hypot(own.log_evidence_se * mean)))
+    Ok((mean - 1.0, (square / (n * (n - 1.0))).sqrt().hypot(own.log_evidence_se * mean), found))
 }
 
 /// Looks at points far out.
@@ -346,7 +333,7 @@ mod tests {
             let sample = wide.sample(n, Seed(2));
             let of = |k: usize| {
                 let z = sample.row(k);
-                (how.log_density(&q, z).unwrap() + forgotten - wide.log_density(z).unwrap()).exp()
+                (log_stretched(how, &q, z).unwrap() + forgotten - wide.log_density(z).unwrap()).exp()
             };
             let values: Vec<f64> = (0..n).map(of).collect();
             let mean = values.iter().sum::<f64>() / n as f64;

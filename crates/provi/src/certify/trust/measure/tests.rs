@@ -41,14 +41,14 @@ fn wide_draws_find_the_mass_that_is_missing_and_no_other() {
     // Five standard errors on each of 2 × 3 means: a false alarm of 4e-6.
     for seed in 1..=3 {
         let alone = parts(1, [(1.0, 0.0, 1.0)]);
-        let (excess, se) =
+        let (excess, se, _) =
             wide((&alone).into(), &gaussian(1, 0.0, 1.0), Seed(seed), &knowing(0.0), &mut Outside::default())
                 .unwrap();
         assert!(excess.abs() < 5.0 * se && se < 0.05, "{excess} {se}");
         // q sees 0.7 of the mass; the rest is three sds away.
         let two = parts(1, [(0.7, 0.0, 1.0), (0.3, 3.0, 0.5)]);
         let known = knowing(0.7f64.ln());
-        let (excess, se) =
+        let (excess, se, _) =
             wide((&two).into(), &gaussian(1, 0.0, 1.0), Seed(seed), &known, &mut Outside::default()).unwrap();
         assert!((excess - 3.0 / 7.0).abs() < 5.0 * se && se < 0.06, "{excess} {se}");
     }
@@ -88,7 +88,8 @@ fn draws_of_another_place_find_the_mass_that_q_misses_and_no_other() {
         let mut own = Own::new(target.into(), q, Seed(1)).unwrap();
         own.draw(4_000).unwrap();
         let unusual = Unusual::default();
-        let seen = Seen { stream: &stream, ratios: &own.ratios, log_evidence: seen.ln(), unusual: &unusual };
+        let seen =
+            Seen { stream: &stream, ratios: &own.seen.ratios, log_evidence: seen.ln(), unusual: &unusual };
         missed(target.into(), q, place, &seen, 4).unwrap().unwrap()
     };
     // A spike with a tenth of the mass, far outside of what q's draws meet.
