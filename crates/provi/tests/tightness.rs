@@ -46,28 +46,6 @@ fn a_thousand_rows_for_each_of_five_coordinates_certify_within_ten() {
     certify_within_ten(5);
 }
 
-/// Above 31 coefficients the quartic is bounded by as many columns, and the KL of a large table is far below what [sharp-kl] can show. The
-/// certificate has both sides of it: their quotient bounds what is lost.
-fn certify_by_an_envelope(d: usize, rows: usize, most: f64) {
-    let (_, audited) = study::audited(&study::logistic(d, rows, 1.0, 300 + d as u64), 20_000);
-    let c = audited.certificate();
-    let upper = c.kl.bound().unwrap();
-    let lower = upper - (c.evidence.upper().unwrap() - c.evidence.lower().unwrap());
-    println!("d = {d}, N = {rows}: {lower:.3e} to {upper:.3e} by {:?}", c.kl.key());
-    assert!(c.kl.key() == Some("psi-kl") && upper < most * lower, "{lower} {upper}");
-}
-
-#[test]
-fn a_large_table_of_many_columns_is_certified_by_an_envelope() {
-    certify_by_an_envelope(32, 16_000, 2.0);
-}
-
-#[test]
-#[ignore = "slow: tables of fifty columns; one of thirty-two is tried above; cargo xtask heavy runs it"]
-fn larger_tables_of_fifty_columns_are_certified_by_an_envelope() {
-    certify_by_an_envelope(50, 20_000, 2.0);
-}
-
 #[test]
 fn a_gaussian_posterior_is_certified_to_the_last_digits() {
     let (_, audited) = study::audited(&crate::common::gold("W1").target, 2_000);

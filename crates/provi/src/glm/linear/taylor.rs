@@ -10,25 +10,23 @@ use crate::target::Taylor;
 use crate::theory::envelope::Ring;
 use std::ops::Range;
 
-/// The most coefficients, for cubics have d²(d+1)/2 numbers; and the most whose quartics are matrices of d(d+1)/2 columns.
-const MOST: usize = 100;
-const WIDE: usize = 31;
-/// Rows for each d³: from so many on quartics are small even if d columns bound them, which costs less above this number of coefficients; with
-/// less, they are too large.
+/// The most coefficients: quartics are matrices of d(d+1)/2 columns, and a pass over the rows makes one for each radius.
+const MOST: usize = 31;
+/// Rows for each d³: from so many on quartics are next to nothing even if d columns bound them, which costs less above this number of
+/// coefficients.
 const NARROW: usize = 12;
-const MANY: usize = 4;
-const LEAST: f64 = 1.0 / 16.0;
+const MANY: usize = 40;
 /// Columns up to which every quartic is flattened at its own best.
 const FEW: usize = 80;
 
 impl Linear {
-    /// The sums to make, for so many radii and rows; nothing where there are too many coefficients, for them or at all.
+    /// The sums to make, for so many radii and rows; nothing where there are too many coefficients.
     ///
     /// Bounded by d columns, a quartic at ‖x‖ = √d is about d³/10N, and by d(d+1)/2 columns 3/(d+2) of that.
     pub(crate) fn taylor_layout(&self, rings: usize, rows: usize) -> Option<Layout> {
-        let (dim, cube) = (self.dim(), self.dim().pow(3));
-        let is_flat = dim > WIDE || dim > NARROW && rows >= MANY * cube;
-        let known = dim <= MOST && rings > 0 && !(dim > WIDE && (rows as f64) < LEAST * cube as f64);
+        let dim = self.dim();
+        let is_flat = dim > NARROW && rows >= MANY * dim.pow(3);
+        let known = dim <= MOST && rings > 0;
         known.then_some(Layout { dim, rings, is_flat })
     }
 
