@@ -7,7 +7,7 @@ SPLIT_WORDS = {
     "held out": [
         "A case is a problem with provi's defaults, with a start that nobody would choose (`far`), or with a few evaluations "
         "only (`starved`).",
-        "None of these problems was run before the limits were fixed, and each was run once, for this table. About half of them are small models "
+        "None of these problems was looked at before the limits were fixed, and each was run once, for this table. About half of them are small models "
         "that a user may bring, a fifth has tails or a bend, and three in ten have several parts.",
         "Answers called fair should be weighted; here they are counted as they are.",
     ],

@@ -1,4 +1,4 @@
-"""Problems to judge the verdict on: none of them was run before its limits were fixed.
+"""Problems to judge the verdict on: none of them was looked at before its limits were fixed.
 
 Half of them are what a user may bring, small regressions, trials, growth curves and groups; a fifth has heavy or skewed tails or a
 bend; the others have several parts. All have closed forms or quadrature.
