@@ -1,7 +1,7 @@
-"""Problems that came after the limits of the verdict were set, to judge it: none of them was looked at before.
+"""Problems to judge the verdict on: none of them was looked at before its limits were fixed.
 
-Half of them are what a user may bring, small regressions, trials, growth curves and groups; a quarter has heavy or skewed tails or a
-bend; a quarter has several parts. All have closed forms or quadrature.
+Half of them are what a user may bring, small regressions, trials, growth curves and groups; a fifth has heavy or skewed tails or a
+bend; the others have several parts. All have closed forms or quadrature.
 """
 
 from dataclasses import replace

@@ -44,7 +44,7 @@ class Problem:
     fresh: bool = False
     """Whether the problem came after the limits of the verdict were chosen, so that a closed form does not mean it was looked at."""
     later: bool = False
-    """Whether it came after the limits in use, and was not run before they were fixed."""
+    """Whether it came after the limits in use, and was not looked at before they were fixed."""
     bad_start: Optional[Callable[["Problem"], np.ndarray]] = field(default=None)
 
     def names(self):
