@@ -208,7 +208,7 @@ fn anywhere(q: &dyn Law, stream: &Draws) -> Vec<Vec<f64>> {
         let mut z = vec![0.0; d];
         stream.fill(k as u64, ANYWHERE_LANE, &mut z);
         z.iter_mut().for_each(|x| *x *= RADII[k / 2 % RADII.len()]);
-        if k % 2 == 0 {
+        if k.is_multiple_of(2) {
             let components = q.components();
             axpy(1.0, components[k / 2 % components.len()].mean(), &mut z);
         }
