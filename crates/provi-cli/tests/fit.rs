@@ -152,10 +152,12 @@ fn an_accuracy_that_is_not_proved_is_reported() {
         said.stderr
     );
     assert!(said.stdout.contains("certificate") && said.stdout.contains("bound  none in advance"));
-    // A sampled certificate, at another risk and with fewer draws.
+    // A gap without noise; the rest of the certificate is sampled, at another risk and with fewer draws.
     let probit = ["W2.csv", "y ~ mean_texture", "--family", "probit", "--json", "--quiet"];
     let options = ["--accuracy", "1e-12", "--failure-probability", "0.01", "--audit-draws", "1500"];
-    let fit = parse(&bench.provi(&command("fit", &probit, &options)).exits(1).stdout);
+    let fit = parse(&bench.provi(&command("fit", &probit, &options)).exits(0).stdout);
+    assert!(fit["certificate"]["gap"]["bound"].as_f64().unwrap() <= 1e-12);
+    assert_eq!(fit["certificate"]["gap"]["provenance"], "proved");
     assert_eq!(fit["certificate"]["grounds"]["failure_probability"], 0.01);
     assert!(fit["certificate"]["grounds"]["draws"].as_u64().unwrap() <= 1500);
     assert_eq!(fit["certificate"]["kl"]["confidence"], 0.99);

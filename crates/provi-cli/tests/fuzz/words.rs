@@ -144,6 +144,8 @@ const FAMILIES: &[&str] = &[
     "",
 ];
 
+const COUPLINGS: &[&str] = &["independent", "antithetic", "latin", "sobol", REST, "halton", ""];
+
 const METHODS: &[&str] = &[
     "auto",
     "exact",
@@ -305,6 +307,7 @@ fn fit(words: &mut Words, chance: &mut Chance) -> f64 {
     option(words, chance, 10, "--distance", NUMBERS);
     option(words, chance, 8, "--steps", COUNTS);
     option(words, chance, 10, "--draws", COUNTS);
+    option(words, chance, 10, "--coupling", COUPLINGS);
     option(words, chance, 12, "--coordinates", &["original", "curvature", "laplace", REST, "polar"]);
     option(words, chance, 10, "--subsample", COUNTS);
     option(words, chance, 14, "--sampling", &["uniform", "importance", REST, "reshuffle", "none"]);
@@ -425,6 +428,7 @@ fn location_scale(words: &mut Words, chance: &mut Chance) {
     option(words, chance, 3, "--steps", &["1", "50", "2000", REST, "0", "-1"]);
     option(words, chance, 6, "--distance", NUMBERS);
     option(words, chance, 6, "--draws", COUNTS);
+    option(words, chance, 6, "--coupling", COUPLINGS);
     option(words, chance, 8, "--family-of-q", PATTERNS);
     option(words, chance, 4, "--level", NUMBERS);
     option(words, chance, 4, "--seed", COUNTS);
@@ -556,6 +560,7 @@ fn plan(words: &mut Words, chance: &mut Chance) {
         option(words, chance, 2, "--steps", COUNTS);
         option(words, chance, 2, "--method", METHODS);
         option(words, chance, 4, "--draws", COUNTS);
+        option(words, chance, 4, "--coupling", COUPLINGS);
         option(words, chance, 4, "--subsample", COUNTS);
         option(words, chance, 4, "--family-of-q", PATTERNS);
     }

@@ -131,8 +131,8 @@ pub(super) trait Law {
     /// The Gaussians of which it is made.
     fn components(&self) -> &[Gaussian<Triangular>];
 
-    /// Writes their parts in q at z, which sum to one.
-    fn shares(&self, z: &[f64], shares: &mut [f64]);
+    /// Writes the logarithms of their parts in q at z, which sum to one.
+    fn log_shares(&self, z: &[f64], shares: &mut [f64]);
 }
 
 impl Law for Gaussian<Triangular> {
@@ -149,8 +149,8 @@ impl Law for Gaussian<Triangular> {
         std::slice::from_ref(self)
     }
 
-    fn shares(&self, _: &[f64], shares: &mut [f64]) {
-        shares[0] = 1.0;
+    fn log_shares(&self, _: &[f64], shares: &mut [f64]) {
+        shares[0] = 0.0;
     }
 }
 

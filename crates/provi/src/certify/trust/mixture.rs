@@ -133,13 +133,16 @@ impl Law for Drawn<'_> {
         self.q.components()
     }
 
-    fn shares(&self, z: &[f64], shares: &mut [f64]) {
+    fn log_shares(&self, z: &[f64], shares: &mut [f64]) {
         self.q.log_joint(z, shares, &mut vec![0.0; z.len()]);
         let total = log_sum_exp(shares);
-        // Far out every component has vanished, and the first stands for all.
-        let first = if total.is_finite() { 0.0 } else { 1.0 };
-        shares.iter_mut().for_each(|x| *x = if total.is_finite() { (*x - total).exp() } else { 0.0 });
-        shares[0] += first;
+        if total.is_finite() {
+            shares.iter_mut().for_each(|x| *x -= total);
+        } else {
+            // So far out that every component has vanished the first one stands for all.
+            shares.fill(f64::NEG_INFINITY);
+            shares[0] = 0.0;
+        }
     }
 }
 

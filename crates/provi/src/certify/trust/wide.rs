@@ -3,8 +3,8 @@
 //! Draw k is stretched c times along v, the direction in which coordinate i = k mod d changes most: u = w + (c − 1)(wᵀv)v
 //! with w ~ N(0, I). In few dimensions every other draw is stretched in all directions, u = cw.
 //!
-//! Draws of q alone show a tail of the posterior only as far out as q has draws, and there with the largest weights; a
-//! heavy tail looks shorter than it is. So all draws are weighted by the mixture that they come from (Veach and Guibas, *Optimally
+//! Draws of q alone show a heavy tail of the posterior only where q has its last draws, and there with the largest weights: by chance it looks
+//! short or long. So all draws are weighted by the mixture that they come from (Veach and Guibas, *Optimally
 //! combining sampling techniques*, SIGGRAPH 1995): with n draws of q and nⱼ of the stretched qⱼ,
 //! ```text
 //! weight ∝ p/(n q + Σⱼ nⱼ qⱼ)
@@ -21,7 +21,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::packed_index;
-use crate::base::mixture::whiten;
+use crate::base::mixture::{log_sum_exp, whiten};
 use crate::base::stop;
 use crate::certify::estimate::psis;
 use provi_kernels::{axpy, dot};
@@ -75,7 +75,7 @@ fn direction(q: &Gaussian<Triangular>, i: usize) -> Vec<f64> {
     v
 }
 
-/// Σⱼ nⱼ qⱼ/q at any point.
+/// log Σⱼ nⱼ qⱼ/q at any point. In logarithms throughout: far from a component its ratio is infinite where its part in q is zero.
 #[derive(Clone, Debug)]
 pub(super) struct Farther {
     /// Standard deviations of each component.
@@ -83,7 +83,8 @@ pub(super) struct Farther {
     /// nⱼ along each coordinate, and in all directions, for each stretch.
     along: Vec<[f64; STRETCHES.len()]>,
     everywhere: [f64; STRETCHES.len()],
-    shares: Vec<f64>,
+    log_shares: Vec<f64>,
+    terms: Vec<f64>,
     u: Vec<f64>,
 }
 
@@ -95,7 +96,8 @@ impl Farther {
             sds: components.iter().map(Gaussian::standard_deviations).collect(),
             along: vec![[0.0; STRETCHES.len()]; d],
             everywhere: [0.0; STRETCHES.len()],
-            shares: vec![0.0; components.len()],
+            log_shares: vec![0.0; components.len()],
+            terms: Vec::with_capacity(components.len() * STRETCHES.len() * (d + 1)),
             u: vec![0.0; d],
         };
         for k in 0..DRAWS {
@@ -106,29 +108,28 @@ impl Farther {
     }
 
     pub(super) fn at(&mut self, law: &dyn Law, z: &[f64]) -> f64 {
-        law.shares(z, &mut self.shares);
+        law.log_shares(z, &mut self.log_shares);
         let d = z.len();
-        let mut total = 0.0;
-        for ((q, sds), share) in law.components().iter().zip(&self.sds).zip(&self.shares) {
-            let mut sum = 0.0;
+        self.terms.clear();
+        for ((q, sds), share) in law.components().iter().zip(&self.sds).zip(&self.log_shares) {
             for (j, c) in STRETCHES.into_iter().enumerate() {
                 let half = 0.5 * (1.0 - (c * c).recip());
                 for i in 0..d {
                     let x = (z[i] - q.mean()[i]) / sds[i];
-                    sum += self.along[i][j] * (half * x * x).exp() / c;
+                    self.terms.push(share + self.along[i][j].ln() + half * x * x - c.ln());
                 }
                 if self.everywhere[j] > 0.0 {
                     whiten(q, z, &mut self.u);
-                    sum += self.everywhere[j] * (half * dot(&self.u, &self.u) - d as f64 * c.ln()).exp();
+                    let radius2 = dot(&self.u, &self.u);
+                    self.terms.push(share + self.everywhere[j].ln() + half * radius2 - d as f64 * c.ln());
                 }
             }
-            total += share * sum;
         }
-        total
+        log_sum_exp(&self.terms)
     }
 }
 
-/// Draws with their log p/q and Σⱼ nⱼ qⱼ/q; the points of stretched draws, while those of q can be made again.
+/// Draws with their log p/q and log Σⱼ nⱼ qⱼ/q; the points of stretched draws, while those of q can be made again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Weighed {
     pub(super) points: Vec<f64>,
@@ -146,10 +147,12 @@ pub(super) fn moved(
     (mean, sds): (&[f64], &[f64]),
 ) -> Result<(f64, f64)> {
     let (d, count) = (mean.len(), own.ratios.len());
-    let farther = || own.farther.iter().chain(&wide.farther);
-    let mut plain: Vec<f64> = farther().map(|f| (count as f64 + f).recip()).collect();
+    // log(n + Σⱼ nⱼ qⱼ/q).
+    let all = own.farther.iter().chain(&wide.farther).map(|f| log_sum_exp(&[(count as f64).ln(), *f]));
+    let all: Vec<f64> = all.collect();
+    let mut plain: Vec<f64> = all.iter().map(|all| (-all).exp()).collect();
     let ratios = own.ratios.iter().chain(&wide.ratios);
-    let mut weights: Vec<f64> = ratios.zip(farther()).map(|(r, f)| r - (count as f64 + f).ln()).collect();
+    let mut weights: Vec<f64> = ratios.zip(&all).map(|(r, all)| r - all).collect();
     psis(&mut weights)?;
     let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     weights.iter_mut().for_each(|w| *w = (*w - top).exp());
@@ -188,6 +191,7 @@ mod tests {
     use super::*;
     use crate::base::draws::{Purpose, Seed};
     use crate::base::mixture::Mixture;
+    use crate::certify::trust::limits::GOOD_SD_CHANGE;
     use crate::certify::trust::mixture::Drawn;
 
     fn q() -> Gaussian<Triangular> {
@@ -223,19 +227,28 @@ mod tests {
             let own = density(&z, q.mean(), [4.0, 1.6, 0.89]);
             let of = |k: usize| density(&z, q.mean(), stretched(Stretch::of(k, 2))) / own;
             let expected: f64 = (0..DRAWS).map(of).sum();
-            let found = farther.at(&q, &z);
+            let found = farther.at(&q, &z).exp();
             assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
         }
         // A mixture of a Gaussian with itself is the same.
         let twice = Mixture::new(&[0.3, 0.7], vec![q.clone(), q.clone()]).unwrap();
         let law = Drawn::new(&twice, Seed(1));
         let found = Farther::new(&law).at(&law, &[4.0, 0.0]);
-        assert!((found / farther.at(&q, &[4.0, 0.0]) - 1.0).abs() < 1e-9);
+        assert!((found - farther.at(&q, &[4.0, 0.0])).abs() < 1e-9);
+        // Far from both of its components, where the part of one of them is zero and its ratio infinite.
+        let apart =
+            Mixture::new(&[0.5, 0.5], vec![q, Gaussian::new(&[900.0, 0.0], &[1.0, 0.0, 1.0]).unwrap()]);
+        let apart = apart.unwrap();
+        let law = Drawn::new(&apart, Seed(1));
+        for z in [[1.0, -2.0], [900.0, 0.0], [-4000.0, 3.0], [1e200, 0.0]] {
+            assert!(!Farther::new(&law).at(&law, &z).is_nan(), "{z:?}");
+        }
     }
 
-    /// t₃, whose second moment is 3, seen by a Gaussian of its middle: own draws alone find a part of the missing tail.
+    /// t₃, whose second moment is 3, beside a Gaussian of its middle. With stretched draws each of 25 seeds finds more than a good answer may have, and
+    /// less than what is missing; own draws alone find from a third of it to twice as much, and sometimes too little.
     #[test]
-    fn stretched_draws_see_a_heavy_tail_that_own_draws_miss() {
+    fn stretched_draws_see_a_heavy_tail_every_time() {
         let q = Gaussian::new(&[0.0], &[1.27]).unwrap();
         let log_p = |x: f64| -2.0 * (x * x / 3.0).ln_1p();
         let normaliser = 1.27f64.ln() + 0.5 * (2.0 * std::f64::consts::PI).ln();
@@ -248,7 +261,7 @@ mod tests {
             for k in 0..8_000 {
                 stream.fill(k, 0, &mut u);
                 own.ratios.push(log_p(1.27 * u[0]) + 0.5 * u[0] * u[0] + normaliser);
-                own.farther.push(if wide_draws { farther.at(&q, &[1.27 * u[0]]) } else { 0.0 });
+                own.farther.push(if wide_draws { farther.at(&q, &[1.27 * u[0]]) } else { f64::NEG_INFINITY });
             }
             for k in 0..if wide_draws { DRAWS } else { 0 } {
                 stream.fill(k as u64, 2, &mut u);
@@ -260,9 +273,12 @@ mod tests {
             moved(&q, &stream, &own, &wide, (&[0.0], &[1.27])).unwrap().1
         };
         let known = (3f64.sqrt() / 1.27).ln();
-        for seed in 1..=5 {
-            let (with, without) = (change(true, seed), change(false, seed));
-            assert!(with > without + 0.03 && with > 0.16 && with < known, "{without} {with} of {known}");
-        }
+        let ends = |wide_draws: bool| {
+            let found = (1..=25).map(|seed| change(wide_draws, seed));
+            found.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), x| (least.min(x), most.max(x)))
+        };
+        let (with, without) = (ends(true), ends(false));
+        assert!(with.0 > GOOD_SD_CHANGE && with.1 < known, "{with:?} of {known}");
+        assert!(without.0 < GOOD_SD_CHANGE && without.1 > known, "{without:?} of {known}");
     }
 }
