@@ -14,6 +14,10 @@ use provi_kernels::{
     loss::{self, Slots},
 };
 
+/// Where the curvature of a success with the cloglog link is largest, and a bound of it.
+pub(crate) const CLOGLOG_TOP: [f64; 2] = [0.62, 0.622];
+pub(crate) const CLOGLOG_STEEPEST: f64 = 0.412_54;
+
 /// How a response depends on its linear predictor.
 ///
 /// | family | φ(s) | θ_min ≤ φ'' | φ'' ≤ θ_max |

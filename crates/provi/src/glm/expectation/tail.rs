@@ -5,9 +5,9 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::packed_index;
 use crate::base::special::chi_square;
 use crate::glm::Family;
+use crate::glm::family::CLOGLOG_STEEPEST;
 use crate::glm::family::Form;
 use crate::glm::linear::Linear;
-use crate::glm::linear::local::CLOGLOG_STEEPEST;
 use crate::glm::rows::Rows;
 use provi_kernels::Cloglog;
 

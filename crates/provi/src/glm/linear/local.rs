@@ -4,7 +4,7 @@ use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::glm::Family;
-use crate::glm::family::Form;
+use crate::glm::family::{CLOGLOG_STEEPEST, CLOGLOG_TOP, Form};
 use crate::target::{LocalCurvature, Taylor};
 
 /// A model whose curvature bounds are Gram matrices of its rows.
@@ -98,10 +98,6 @@ impl<M: LocalModel> LocalCurvature for LocalBounds<'_, M> {
         self.at_once
     }
 }
-
-/// Where the curvature of a success with the cloglog link is largest, and a bound of it.
-const CLOGLOG_TOP: [f64; 2] = [0.62, 0.622];
-pub(crate) const CLOGLOG_STEEPEST: f64 = 0.412_54;
 
 impl Family {
     /// The smallest and the largest φ'' over [low, high], rounded outwards.
