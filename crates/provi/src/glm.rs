@@ -10,6 +10,7 @@ pub(crate) mod family;
 pub(crate) mod groups;
 mod hierarchical;
 pub(crate) mod linear;
+pub(crate) mod marginal;
 pub(crate) mod model;
 pub(crate) mod normal_equations;
 pub mod predict;

@@ -22,6 +22,7 @@ pub mod recursion;
 pub mod santalo;
 #[doc(hidden)]
 pub mod schedule;
+pub mod strip;
 
 pub use noise::NoiseBound;
 pub use recursion::{Contraction, Recursion};

@@ -16,6 +16,7 @@ mod every;
 mod goal;
 mod groups;
 mod image;
+mod marginal;
 mod measure;
 mod metric;
 mod psi;
@@ -270,6 +271,8 @@ struct Session<'a> {
     /// What is audited, if it is a model of this crate.
     own: Option<Own<'a>>,
     questions: &'a [Question],
+    /// A bound of ‖∇²U‖ in the region of the draws of q, where a route knows it and the target does not say it.
+    steep: Option<f64>,
 }
 
 impl<'a> Session<'a> {
@@ -315,6 +318,7 @@ impl<'a> Session<'a> {
             between,
             own: None,
             questions: &[],
+            steep: None,
         })
     }
 

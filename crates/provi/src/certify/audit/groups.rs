@@ -240,6 +240,7 @@ impl Session<'_> {
             standings,
             events,
             beyond: f64::INFINITY,
+            far: None,
             every: None,
             log_ratios: Vec::new(),
             provenance: self.curvature.provenance(),

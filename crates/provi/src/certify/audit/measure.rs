@@ -110,13 +110,16 @@ impl Session<'_> {
             }
             _ => false,
         };
-        let choice = if settled { None } else { self.choose_ball(&residuals, &pilot, delta)? };
+        let marginal = if settled { None } else { self.consider_marginal(0.5 * self.delta)? };
+        // Where f is exact it needs nothing else.
+        let alone = settled || (marginal.is_some() && self.exact.is_some());
+        let choice = if alone { None } else { self.choose_ball(&residuals, &pilot, delta)? };
 
         let mut wanted = LEAST_DRAWS as f64;
         // The mean of ‖ŝ‖², its Lipschitz constant, and the bound that unlimited draws would give.
         let prospect = match (&choice, &global, global_mean) {
             (Some(c), ..) => Some((c.mean, c.metric.lipschitz(), c.ball(c.mean).kl())),
-            (None, Some(m), Some(mean)) if !settled => Some((mean, m.lipschitz(), theory::kl(mean))),
+            (None, Some(m), Some(mean)) if !alone => Some((mean, m.lipschitz(), theory::kl(mean))),
             _ => None,
         };
         if let Some((mean, lipschitz, least)) = prospect {
@@ -132,26 +135,28 @@ impl Session<'_> {
                 self.expected(&residuals, global.as_ref().zip(global_mean), choice.as_ref(), draws, delta)?;
         }
         let lower = global.as_ref().or(flat.as_ref());
-        let mut psi = if settled { None } else { self.consider_psi(&residuals, plain, 0.5 * self.delta)? };
+        let is_marginal = marginal.is_some();
+        let mut psi =
+            if settled || is_marginal { None } else { self.consider_psi(&residuals, plain, 0.5 * self.delta)? };
         let coarse = COARSE[usize::from(self.options.draws > USUAL)];
         let is_close =
             psi.as_ref().is_some_and(|psi| psi.foreseen <= CLOSE * psi.seen && psi.mean_error <= coarse);
         let mut sharp = None;
-        if let Some(metric) = lower.filter(|_| !settled && !is_close) {
+        if let Some(metric) = lower.filter(|_| !settled && !is_close && !is_marginal) {
             let part = |psi: &Psi| if psi.mean_error <= coarse { SURER } else { RATHER };
             let known = psi.as_ref().map_or(plain, |psi| part(psi) * psi.foreseen);
             sharp = self.consider_sharp(&residuals, metric, known, 0.5 * self.delta)?;
         }
         psi = psi.filter(|_| sharp.is_none());
         let mut groups = None;
-        if !settled {
+        if !settled && !is_marginal {
             let known = sharp.as_ref().map(|sharp| sharp.foreseen).or(psi.as_ref().map(|psi| psi.foreseen));
             groups = self.consider_groups(known.unwrap_or(plain), 0.5 * self.delta)?;
         }
         if groups.is_some() {
             (psi, sharp) = (None, None);
         }
-        let is_measured = sharp.is_some() || psi.is_some() || groups.is_some();
+        let is_measured = sharp.is_some() || psi.is_some() || groups.is_some() || is_marginal;
         if is_measured {
             // The other statements are less important now: they keep half of δ, and draws for estimates; all of them where f is measured.
             delta *= 0.5;
@@ -206,6 +211,9 @@ impl Session<'_> {
         }
         if let Some(groups) = &groups {
             mass = self.measure_groups(groups, 0.5 * self.delta, draws)?;
+        }
+        if let Some(marginal) = &marginal {
+            mass = self.measure_marginal(marginal, 0.5 * self.delta, draws)?;
         }
         let allowances = residuals.allowances().clone();
         let inside = choice.as_ref().map_or(0.0, |choice| choice.radius);

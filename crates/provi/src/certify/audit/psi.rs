@@ -243,6 +243,7 @@ impl Session<'_> {
             every = sums.everywhere(psi, (self.q, moments), whole, exact.error)?;
         }
         Ok(Mass {
+            far: None,
             constant: f,
             lower: whole[0],
             upper: whole[1],

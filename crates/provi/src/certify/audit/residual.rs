@@ -161,6 +161,21 @@ impl<'a> Residuals<'a> {
         self.center_lost
     }
 
+    /// What is known at u where V has this negative and this gradient; `pulled` receives the residual.
+    pub(super) fn at<'d>(&self, u: &'d [f64], value: f64, pull: &[f64], pulled: &'d mut [f64]) -> Seen<'d> {
+        provi_kernels::triangle::pull_back(self.q.factor(), pull, pulled);
+        axpy(-1.0, u, pulled);
+        let (potential, half) = (-value, 0.5 * dot(u, u));
+        Seen {
+            u,
+            residual: pulled,
+            value: potential - half - self.constant,
+            size: potential.abs() + half + self.constant_size,
+            potential,
+            squares: [f64::NAN; 2],
+        }
+    }
+
     /// Calls `see` for each draw, in order, with ‖ŝ‖² in the given metrics, until `between` breaks.
     ///
     /// Drawing, transport and the work on gradients are spread over threads, even if evaluations are not.

@@ -70,6 +70,13 @@ pub(super) struct Sharp {
     pub(super) foreseen: f64,
 }
 
+impl Sharp {
+    /// log K.
+    pub(super) fn log_cap(&self) -> f64 {
+        self.cap
+    }
+}
+
 /// The result: bounds of ∫p̃ from both sides for the given f̂, and the moments of each coefficient under p; the
 /// moments are empty if no upper curvature is known.
 #[derive(Clone, Debug)]
@@ -83,6 +90,8 @@ pub(super) struct Mass {
     pub(super) events: Vec<[f64; 2]>,
     /// A bound of ∫(p̃ − Kq)₊; infinite where no K was used.
     pub(super) beyond: f64,
+    /// Bounds of ∫‖x‖(p̃ − Kq)₊ and ∫‖x‖²(p̃ − Kq)₊, where K was used.
+    pub(super) far: Option<[f64; 2]>,
     /// Bounds of the errors of mean and deviation of every linear combination, in deviations of q.
     pub(super) every: Option<[f64; 2]>,
     /// −D at the first draw of each pair.
@@ -100,7 +109,10 @@ struct Height {
 
 impl Session<'_> {
     /// A bound of ‖∇²U‖ in the region of the draws of q.
-    fn steepest(&self) -> Result<Option<f64>> {
+    pub(super) fn steepest(&self) -> Result<Option<f64>> {
+        if self.steep.is_some() {
+            return Ok(self.steep);
+        }
         let trace = |h: &Matrix| (0..h.rows()).map(|i| h[(i, i)]).sum::<f64>() * (1.0 + 1e-10);
         if let Some(upper) = self.upper() {
             return Ok(Some(trace(&upper)));
@@ -241,6 +253,13 @@ impl Session<'_> {
             standings = pairs.sums.conclude(&sharp.guesses, &spreads, &rest);
             every = pairs.sums.everywhere(&sharp.guesses, hat.spread, &rest)?;
         }
+        // ‖x‖ ≤ Σ|x_i| and ‖x‖² = Σx_i², whose deviations under h have squares that sum to ‖S‖_F².
+        let far = {
+            let (spread, root) = (hat.spread * (1.0 + 1e-9), (d as f64).sqrt());
+            let [first, second] = santalo::rare_moments(inner);
+            let outer = [santalo::first_beyond(mass, eta), santalo::second_beyond(mass, eta)];
+            [root * spread * (mass * first + outer[0]), spread * spread * (mass * second + outer[1])]
+        };
         let keys = ["sharp-kl", "sharp-evidence", "sharp-moments"];
         Ok(Mass {
             lower,
@@ -249,6 +268,7 @@ impl Session<'_> {
             standings,
             events,
             every,
+            far: Some(far),
             beyond,
             log_ratios,
             provenance: self.curvature.provenance(),
@@ -304,7 +324,7 @@ fn log_density(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> 
 
 /// log ϖ = −D' at a draw of q, rounded down and up, and a bound of the distance to the point of evaluation.
 /// Rounding down needs `bend` ≥ ‖∇²U‖.
-fn log_weight(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, bend: Option<f64>) -> ([f64; 2], f64) {
+pub(super) fn log_weight(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, bend: Option<f64>) -> ([f64; 2], f64) {
     let (lost, shift) = lost(residuals, at, f, 0.0);
     let value = f - at.value;
     let inside = bend.filter(|_| norm(at.u) + shift <= usual_reach(at.u.len()));

@@ -42,6 +42,10 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
+    /// Nothing known.
+    pub(crate) const NOTHING: Self =
+        Self { mean: [f64::NEG_INFINITY, f64::INFINITY], deviation: [0.0, f64::INFINITY], shift: 0.0 };
+
     /// Bounds of the distance of mean and standard deviation from q's 0 and 1.
     pub(crate) fn errors(&self) -> [f64; 2] {
         let [low, high] = self.mean;
