@@ -14,6 +14,7 @@ mod grid;
 mod groups;
 mod line;
 mod local;
+mod marginal;
 mod posterior;
 mod practice;
 mod psi;
@@ -29,6 +30,10 @@ pub(crate) use global::{evidence, gap, kl, moments, transport};
 pub(crate) use grid::coverage;
 pub(crate) use groups::{evidence as group_evidence, kl as group_kl, moments as group_moments};
 pub(crate) use local::{ball, local_evidence, local_kl, local_moments, local_tv};
+pub(crate) use marginal::{
+    evidence as marginal_evidence, kl as marginal_kl, moments as marginal_moments,
+    quadrature as marginal_quadrature,
+};
 pub(crate) use practice::{auto, estimate};
 pub(crate) use psi::{
     envelope as psi_envelope, evidence as psi_evidence, kl as psi_kl, moments as psi_moments,

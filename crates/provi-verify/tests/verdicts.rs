@@ -52,7 +52,7 @@ fn every_verdict_turns_red_for_its_planted_fault() {
 #[test]
 fn groups_and_events_are_green_and_turn_red() {
     let trial = Trial::new(true, None);
-    for key in ["group-kl", "group-evidence", "group-moments", "measured-events"] {
+    for key in ["group-kl", "group-evidence", "group-moments", "marginal-quadrature", "measured-events"] {
         let entry = find(key).unwrap();
         let verdict = |planted: bool| entry.run(trial, planted).unwrap().verdict();
         assert_ne!(verdict(false), Verdict::Violated, "{key}");

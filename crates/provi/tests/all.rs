@@ -19,6 +19,7 @@ mod groups;
 #[cfg(feature = "autodiff")]
 mod laws;
 mod links;
+mod marginal;
 mod mixture;
 mod ordered;
 mod paper;

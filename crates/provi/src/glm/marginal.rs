@@ -92,7 +92,12 @@ impl Marginal {
 
     /// A bound of ‖Cᵀ∇²V·C‖ over the region of practically all draws of q.
     pub(crate) fn steepest(&self, q: &Gaussian<Triangular>) -> f64 {
-        let prior = crate::base::linalg::safe_congruence(&self.layout.precision, &q.factor_matrix(), self.layout.rounding, 1.0);
+        let prior = crate::base::linalg::safe_congruence(
+            &self.layout.precision,
+            &q.factor_matrix(),
+            self.layout.rounding,
+            1.0,
+        );
         let prior: f64 = (0..q.dim()).map(|i| prior[(i, i)]).sum();
         let groups = self.groups.iter().map(|group| group.steepest(self.family, usual_reach(q.dim())));
         (prior + groups.sum::<f64>()) * (1.0 + 1e-9)

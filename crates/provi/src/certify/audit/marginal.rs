@@ -20,18 +20,21 @@ use crate::base::draws::{Seed, mix};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
+use crate::base::special::normal_cdf;
 use crate::base::stop;
 use crate::glm::Glm;
 use crate::glm::marginal::{Layout, Marginal};
 use crate::target::{Evaluator, Target};
+use crate::theory::certificate::{mass_kl, total_variation};
 use std::ops::ControlFlow;
 
 /// Models of fewer groups are left to the other routes.
 const GROUPS: usize = 8;
 /// With fewer draws the other statements are enough.
 const FEWEST: u64 = 2_000;
-/// Rows times nodes that are worth evaluating: a few nanoseconds each.
-const WORK: f64 = 8e8;
+/// Rows times nodes for each draw that is asked for: [sharp-kl] evaluates some sixteen times as many, a few nanoseconds each. What a draw costs
+/// grows with the groups, and so does the KL that it is to be compared with.
+const WORK: f64 = 8e7;
 /// The fewest draws of the route, whatever they cost.
 const LEAST: f64 = 250.0;
 /// Shares of this route's δ: for the mass of p(β, x), and for the moments of the effects.
@@ -75,7 +78,9 @@ impl Session<'_> {
         });
         let sharp = match found {
             // Other routes may do without.
-            Err(Error::TargetNotFinite { .. } | Error::NotPositiveDefinite { .. } | Error::Stopped { .. }) => None,
+            Err(
+                Error::TargetNotFinite { .. } | Error::NotPositiveDefinite { .. } | Error::Stopped { .. },
+            ) => None,
             found => found?,
         };
         Ok(sharp.map(|sharp| Plan { marginal, q, options, sharp }))
@@ -135,12 +140,15 @@ impl Session<'_> {
         let off = 4.0 * f64::EPSILON * (constant.abs() + mass.constant.abs()) + 1e-15;
         let moved = |value: f64, sign: f64| value * (shift + sign * off).exp() * (1.0 + sign * 1e-14);
         let least = self.exact.map_or(0.0, |exact| (-exact.error).exp() * (1.0 - 1e-12));
+        let upper = moved(mass.upper, 1.0);
+        let kl = self.exact.map_or(f64::INFINITY, |exact| mass_kl(upper, exact.error).max(0.0));
+        let events = self.signs(marginal, &mass.events, total_variation(kl));
         Ok(Some(Mass {
             lower: moved(mass.lower, -1.0).max(least),
-            upper: moved(mass.upper, 1.0),
+            upper,
             constant,
             standings,
-            events: Vec::new(),
+            events,
             beyond: f64::INFINITY,
             far: None,
             every: None,
@@ -150,12 +158,39 @@ impl Session<'_> {
         }))
     }
 
+    /// P_p(z_i > 0) for each coefficient: of the shared ones as measured, of the effects within TV(q, p) of what q says. Nothing is said of
+    /// what was asked besides.
+    fn signs(&self, marginal: &Marginal, shared: &[[f64; 2]], total_variation: f64) -> Vec<[f64; 2]> {
+        let Some((_, q)) = self.own.filter(|_| shared.len() >= marginal.shared().len()) else {
+            return Vec::new();
+        };
+        let mut out = vec![[0.0, 1.0]; q.dim() + self.questions.len()];
+        marginal.shared().iter().zip(shared).for_each(|(&j, sides)| out[j] = *sides);
+        let deviations = q.standard_deviations();
+        for j in marginal.effects() {
+            let own = normal_cdf(q.mean()[j] / deviations[j]);
+            let off = total_variation + 1e-12;
+            out[j] = [(own - off).max(0.0), (own + off).min(1.0)];
+        }
+        out
+    }
+
     /// The moments in the order of the audit's coefficients, and the user's intercept behind them if it differs; empty where some are missing.
     fn placed(&self, marginal: &Marginal, shared: &[Standing], effects: &[Standing]) -> Vec<Standing> {
         let d = self.q.dim();
         let mut out = vec![Standing::NOTHING; d];
         if shared.len() < marginal.shared().len() || shared.len() + effects.len() < d {
             return Vec::new();
+        }
+        // A constant column may be negative, and then the audit's coefficient has the other sign.
+        let mut unit = vec![0.0; d];
+        for &j in marginal.shared() {
+            unit[j] = 1.0;
+            let same = self.image.pull(&unit)[j] > 0.0;
+            unit[j] = 0.0;
+            if !same && self.image.intercept() != Some(j) {
+                return Vec::new();
+            }
         }
         marginal.shared().iter().zip(shared).for_each(|(&j, standing)| out[j] = *standing);
         marginal.effects().zip(effects).for_each(|(j, standing)| out[j] = *standing);

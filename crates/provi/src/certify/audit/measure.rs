@@ -136,8 +136,11 @@ impl Session<'_> {
         }
         let lower = global.as_ref().or(flat.as_ref());
         let is_marginal = marginal.is_some();
-        let mut psi =
-            if settled || is_marginal { None } else { self.consider_psi(&residuals, plain, 0.5 * self.delta)? };
+        let mut psi = if settled || is_marginal {
+            None
+        } else {
+            self.consider_psi(&residuals, plain, 0.5 * self.delta)?
+        };
         let coarse = COARSE[usize::from(self.options.draws > USUAL)];
         let is_close =
             psi.as_ref().is_some_and(|psi| psi.foreseen <= CLOSE * psi.seen && psi.mean_error <= coarse);

@@ -324,7 +324,12 @@ fn log_density(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, moved: f64) -> 
 
 /// log ϖ = −D' at a draw of q, rounded down and up, and a bound of the distance to the point of evaluation.
 /// Rounding down needs `bend` ≥ ‖∇²U‖.
-pub(super) fn log_weight(residuals: &Residuals<'_>, at: &Seen<'_>, f: f64, bend: Option<f64>) -> ([f64; 2], f64) {
+pub(super) fn log_weight(
+    residuals: &Residuals<'_>,
+    at: &Seen<'_>,
+    f: f64,
+    bend: Option<f64>,
+) -> ([f64; 2], f64) {
     let (lost, shift) = lost(residuals, at, f, 0.0);
     let value = f - at.value;
     let inside = bend.filter(|_| norm(at.u) + shift <= usual_reach(at.u.len()));

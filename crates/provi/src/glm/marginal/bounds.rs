@@ -1,7 +1,7 @@
 //! What quadrature and rounding may do to the marginal density and to its slopes [marginal-quadrature].
 
-use super::{Marginal, usual_reach};
 use super::group::{Group, TAIL};
+use super::{Marginal, usual_reach};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::glm::Family;
@@ -29,8 +29,7 @@ impl Marginal {
     /// Bounds of all errors over that ellipsoid; infinite where the rule has no bound.
     pub(super) fn error(&self, q: &Gaussian<Triangular>, radius: f64) -> Rounding {
         let p = q.dim();
-        let reach: Vec<f64> =
-            q.mean().iter().zip(deviations(q)).map(|(m, s)| m.abs() + radius * s).collect();
+        let reach: Vec<f64> = q.mean().iter().zip(deviations(q)).map(|(m, s)| m.abs() + radius * s).collect();
         let away: Vec<f64> = reach.iter().zip(&self.layout.center).map(|(b, c)| b + c.abs()).collect();
         let pulls: Vec<f64> = (0..p)
             .map(|i| self.layout.precision.row(i).iter().zip(&away).map(|(a, x)| a.abs() * x).sum())
@@ -68,8 +67,7 @@ impl Group {
     /// inequality takes the weight e^{−tu} away at a factor of e^{½c²/τ²}: with E(u − Eu)^{2k} ≤ τ^{2k}·2ᵏ(2k−1)!!.
     pub(super) fn moment_errors(&self, family: Family, q: &Gaussian<Triangular>, of: (f64, f64)) -> [f64; 2] {
         let (radius, (mean, deviation)) = (usual_reach(q.dim()), of);
-        let reach: Vec<f64> =
-            q.mean().iter().zip(deviations(q)).map(|(m, s)| m.abs() + radius * s).collect();
+        let reach: Vec<f64> = q.mean().iter().zip(deviations(q)).map(|(m, s)| m.abs() + radius * s).collect();
         let lost = self.lost(family, &reach, radius).value;
         let (rule, a) = self.rule_error(family, radius);
         let far = (self.reach + (self.at - mean).abs()) / deviation;
@@ -135,7 +133,11 @@ impl Group {
             self.rows().zip(each).map(|((x, _), s)| x[j].abs() * s).sum::<f64>() + largest * all
         };
         let mut out = Lost {
-            value: if part < 0.01 { part + energy + LINK * (1.0 + self.step.ln().abs()) } else { f64::INFINITY },
+            value: if part < 0.01 {
+                part + energy + LINK * (1.0 + self.step.ln().abs())
+            } else {
+                f64::INFINITY
+            },
             size: values + spread + self.step.ln().abs() + 16.0,
             slopes: Vec::with_capacity(p),
             sizes: Vec::with_capacity(p),

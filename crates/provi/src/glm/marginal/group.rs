@@ -73,15 +73,21 @@ impl Group {
     /// Every group; `None` if one of them has no nodes with a proved error.
     pub(super) fn all(model: &Glm, layout: &Layout, q: &Gaussian<Triangular>) -> Result<Option<Vec<Self>>> {
         let (rows, family) = (&model.rows, model.family());
-        let mut row = vec![0.0; model.design().columns()];
+        let mut row = vec![0.0; q.dim()];
         let mut out = Vec::with_capacity(layout.groups.len());
         for (column, precision, which) in &layout.groups {
             let of = |values: &[f64]| which.iter().map(|&n| values[n]).collect::<Vec<f64>>();
             let (mut x, mut z) = (Vec::new(), Vec::new());
             for &n in which {
-                model.design().write_row(n, &mut row);
-                x.extend(layout.shared.iter().map(|&j| row[j]));
-                z.push(row[*column]);
+                row.fill(0.0);
+                let mut own = 0.0;
+                model.design().for_each_in_row(n, |j, value| match layout.shared.binary_search(&j) {
+                    Ok(place) => row[place] += value,
+                    Err(_) if j == *column => own += value,
+                    Err(_) => {}
+                });
+                x.extend_from_slice(&row);
+                z.push(own);
             }
             let offsets = rows.offsets.as_deref().map_or_else(|| vec![0.0; which.len()], of);
             let mut pulled = vec![0.0; q.dim()];
@@ -173,7 +179,10 @@ impl Group {
             // Powers of Φ that are no whole numbers have branches.
             Form::Probit => (w - 1.0).abs() <= 0.0,
             Form::Rate(rate) => {
-                rate.sign > 0.0 && (rate.factor - 1.0).abs() <= 0.0 && (z - 1.0).abs() <= 0.0 && self.scale() <= 10.0
+                rate.sign > 0.0
+                    && (rate.factor - 1.0).abs() <= 0.0
+                    && (z - 1.0).abs() <= 0.0
+                    && self.scale() <= 10.0
             }
             _ => false,
         })

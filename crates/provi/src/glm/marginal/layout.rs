@@ -61,10 +61,8 @@ impl Layout {
         }
         let mut rows: Vec<Vec<usize>> = vec![Vec::new(); d];
         effect.into_iter().enumerate().for_each(|(n, j)| rows[j].push(n));
-        let groups: Vec<(usize, f64, Vec<usize>)> = (0..d)
-            .filter(|&j| !is_shared[j])
-            .map(|j| (j, own[j], std::mem::take(&mut rows[j])))
-            .collect();
+        let groups: Vec<(usize, f64, Vec<usize>)> =
+            (0..d).filter(|&j| !is_shared[j]).map(|j| (j, own[j], std::mem::take(&mut rows[j]))).collect();
         let sound = |(j, own, rows): &(usize, f64, Vec<usize>)| {
             *own > 0.0 && !rows.is_empty() && model.prior().center(*j).abs() <= 0.0
         };

@@ -134,14 +134,7 @@ fn effects(plan: &Plan, own: &super::Gaussian<super::Triangular>) -> Vec<Effect>
         let row = &own.factor()[packed_index(column, 0)..=packed_index(column, column)];
         let deviation = norm(row);
         let slope = drift / deviation * (1.0 + 1e-9);
-        Effect {
-            mean: own.mean()[column],
-            deviation,
-            slope,
-            here: [0.0; 2],
-            cuts: [0.0; 2],
-            off: [0.0; 2],
-        }
+        Effect { mean: own.mean()[column], deviation, slope, here: [0.0; 2], cuts: [0.0; 2], off: [0.0; 2] }
     };
     let mut out: Vec<Effect> = plan.marginal.drifts().map(of).collect();
     for (i, effect) in out.iter_mut().enumerate() {
@@ -172,7 +165,10 @@ impl Effect {
     fn moment(&self, [first, second]: [f64; 2], which: usize) -> f64 {
         let bound = match which {
             0 => self.slope * first,
-            _ => 2.0 * (self.here[1] + self.off[1]).sqrt() * self.slope * first + self.slope * self.slope * second,
+            _ => {
+                2.0 * (self.here[1] + self.off[1]).sqrt() * self.slope * first
+                    + self.slope * self.slope * second
+            }
         };
         bound * (1.0 + 1e-9)
     }
