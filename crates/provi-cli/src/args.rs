@@ -235,7 +235,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) config: Option<PathBuf>,
     /// Resume a fit that was stopped, with the options in its folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "draws", "coordinates", "subsample", "sampling", "family_of_q", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "formula", "stan", "library", "out", "force", "method", "distance", "steps", "draws", "coupling", "coordinates", "subsample", "sampling", "family_of_q", "seed"])]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) files: FileOptions,
