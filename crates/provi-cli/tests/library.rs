@@ -145,6 +145,47 @@ fn a_search_by_draws_that_was_stopped_begins_again_and_says_so() {
     assert!(said.contains("its fit is finished"), "{said}");
 }
 
+/// Draws of the posterior itself rest on the declared curvature, and say so; another library is refused.
+#[test]
+fn a_density_in_c_has_exact_draws_on_its_owners_word() {
+    let Some(path) = example("density.c") else { return };
+    let bench = bench();
+    std::fs::copy(path, bench.path("density.so")).unwrap();
+    bench.provi(&["fit", "--library", "density.so", "--out", "c.fit", "--quiet"]).exits(0);
+    let sample = ["sample", "c.fit", "--exact", "--library", "density.so", "-n", "4000", "--format", "json"];
+    let said = bench.provi(&sample).exits(0);
+    assert!(said.stderr.contains("if the declared curvature is right"), "{}", said.stderr);
+    let drawn: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(drawn["law"], "exact");
+    // Their means are those of the fit, up to six standard errors and what the certificate leaves.
+    let fit = read(&bench, "c.fit");
+    let draws = drawn["draws"].as_array().unwrap();
+    for i in 0..fit["names"].as_array().unwrap().len() {
+        let mean = draws.iter().map(|z| z[i].as_f64().unwrap()).sum::<f64>() / draws.len() as f64;
+        let (found, sd) =
+            (fit["mean"][i].as_f64().unwrap(), fit["covariance"][i][i].as_f64().unwrap().sqrt());
+        let room = 6.0 / (draws.len() as f64).sqrt() * sd
+            + fit["certificate"]["moments"][i]["mean_error"]["bound"].as_f64().unwrap();
+        assert!((mean - found).abs() < room, "{i}: {mean} {found} {room}");
+    }
+    assert!(
+        drawn["note"].as_str().unwrap().ends_with("if the declared curvature is right"),
+        "{}",
+        drawn["note"]
+    );
+    // A fit of something else is not its fit.
+    bench.write("t.csv", "y,x\n0.1,1\n0.4,2\n0.2,3\n0.9,4\n");
+    bench.provi(&["fit", "t.csv", "y ~ x", "--noise-sd", "1", "--out", "t.fit", "--quiet"]).exits(0);
+    let of_table = ["sample", "t.fit", "--exact", "--library", "density.so", "-n", "10"];
+    let refused = bench.provi(&of_table).exits(2).stderr;
+    assert!(refused.contains("--stan or --library"), "{refused}");
+    bench.write("density.so", "another");
+    let refused = bench.provi(&sample).exits(2).stderr;
+    assert!(refused.contains("density.so"), "{refused}");
+    let without = bench.provi(&["sample", "c.fit", "--exact"]).exits(2).stderr;
+    assert!(without.contains("--library"), "{without}");
+}
+
 #[test]
 fn a_gaussian_is_certified_against_a_library_on_its_owners_word() {
     let Some(path) = example("density.c") else { return };

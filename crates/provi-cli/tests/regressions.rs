@@ -353,6 +353,22 @@ fn effects_of_levels_have_a_row_for_each() {
     assert!((own[0] - two[1]).abs() < 0.02 && (own[0] + two[0]).abs() < 0.02, "{own:?} {two:?}");
 }
 
+/// Draws of a multinomial posterior, or near it, rest on a declared curvature.
+#[test]
+fn levels_have_draws_within_a_total_variation() {
+    let bench = bench();
+    bench
+        .provi(&["fit", "t.csv", "multinomial(party) ~ x", "--seed", "1", "--out", "m.fit", "--quiet"])
+        .exits(0);
+    let sample =
+        ["sample", "m.fit", "--exact", "--data", "t.csv", "--tv", "0.3", "-n", "500", "--format", "json"];
+    let said = bench.provi(&sample).exits(0);
+    let drawn = json(&said.stdout);
+    assert_eq!(drawn["draws"].as_array().unwrap().len(), 500);
+    assert!(number(&drawn["tv_bound"]) <= 0.3, "{}", drawn["tv_bound"]);
+    assert!(said.stderr.contains("if the declared curvature is right"), "{}", said.stderr);
+}
+
 /// What cannot be is refused with a sentence that names it.
 #[test]
 fn what_is_not_there_is_refused() {

@@ -9,6 +9,7 @@ pub mod ascent;
 mod bare;
 #[doc(hidden)]
 pub mod boosting;
+mod certified;
 mod explore;
 mod improper;
 pub(crate) mod initial;
@@ -35,8 +36,6 @@ use crate::base::pattern::Pattern;
 use crate::base::scalar::{Positive, Probability};
 use crate::base::stop;
 use crate::certify::audit::{Audit, Audited, Goal, nothing};
-use crate::certify::certificate::Certificate;
-use crate::certify::functional::Functional;
 use crate::sgd::fit::{Fit, NegElbo, neg_elbo_at_least};
 use crate::sgd::memory::{Forecast, Size};
 pub use crate::sgd::method::Choice;
@@ -49,6 +48,7 @@ use crate::target::{Rejections, Target};
 use crate::watch::checkpoint::{Checkpoint, Keeping, Mark, is_about};
 use crate::watch::{AverageState, Snapshot, Watch};
 pub use bare::{USUAL_CAP, USUAL_CAP_PER_DIMENSION};
+pub use certified::Certified;
 pub use search::{Beginnings, Ending, Place, Search, Start, StartFit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -117,40 +117,6 @@ const FIRST_LOOK: u64 = 2_000;
 const STANDARD: f64 = -1.0;
 /// What the error message says of a checkpoint of another model.
 const OTHER: &str = "is that of another model";
-
-/// An answer with what is proved about it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Certified {
-    /// The answer.
-    pub fit: Fit,
-    /// What is proved about the answer. If the audit failed, nothing is proved, and this says why.
-    pub audited: Audited,
-    /// How a sampled search went.
-    pub search: Search,
-    /// Wall-clock seconds of all audits, including those made during the search.
-    pub audit_seconds: f64,
-}
-
-/// The answer, and what is proved about it.
-impl std::fmt::Display for Certified {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n\n{}", self.fit, self.certificate())
-    }
-}
-
-impl Certified {
-    /// The certificate: what is proved about the answer.
-    pub fn certificate(&self) -> &Certificate {
-        self.audited.certificate()
-    }
-
-    /// Any linear combination vᵀz: its mean and sd under q, the probability of its sign, and bounds on how much the
-    /// posterior's values can differ.
-    pub fn functional(&self, v: &[f64]) -> Result<Functional> {
-        Functional::new(&self.fit.gaussian, v, self.audited.functional(v)?, self.certificate())
-    }
-}
 
 impl Auto {
     /// Fits `&model` and certifies the answer. Draws are evaluated in parallel if that pays ([`Evaluator`]).

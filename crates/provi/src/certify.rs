@@ -7,4 +7,5 @@ pub mod estimate;
 pub mod evidence;
 pub mod exact_draws;
 pub mod functional;
+mod rounding;
 pub mod trust;

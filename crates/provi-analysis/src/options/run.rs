@@ -270,10 +270,14 @@ impl StepOptions {
 
     /// The method if none is named: exact expectations make by far the shortest proved plans; in practice, draws
     /// are cheaper. With a subsample neither of these two methods has a bound, and sticking the landing leaves a family
-    /// of q; prox-energy is used then.
+    /// of q; prox-energy is used then. Exact expectations have no draws that could depend on each other; a control variate is what those
+    /// help most.
     pub fn default_plan(&self, proved: bool) -> Method {
+        let is_coupled = self.coupling.is_some_and(|coupling| coupling != Coupling::Independent);
         match (self.subsample, proved) {
             (Some(_), _) => Method::ProxEnergy,
+            (None, true) if is_coupled && self.pattern().is_full() => Method::ProxControlled,
+            (None, true) if is_coupled => Method::ProxEnergy,
             (None, true) => Method::Exact,
             (None, false) if !self.pattern().is_full() => Method::ProxEnergy,
             (None, false) => Method::ProjStl,
@@ -294,6 +298,22 @@ mod tests {
     fn refused(method: &str, step: StepOptions) -> String {
         let options = RunOptions { method: Some(method.parse().unwrap()), step, ..RunOptions::default() };
         options.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn coupled_draws_without_a_method_have_one_that_draws() {
+        let of = |coupling: Option<Coupling>, family_of_q: Option<Pattern>| {
+            StepOptions { coupling, family_of_q, ..StepOptions::default() }.default_plan(true)
+        };
+        for (_, coupling) in Coupling::named() {
+            let expected = match coupling {
+                Coupling::Independent => [Method::Exact; 2],
+                _ => [Method::ProxControlled, Method::ProxEnergy],
+            };
+            let found = [None, Some(Pattern::MeanField)].map(|family| of(Some(coupling), family));
+            assert_eq!(found, expected, "{coupling:?}");
+            assert!(found.iter().all(|method| method.check_coupling(coupling).is_ok()));
+        }
     }
 
     #[test]

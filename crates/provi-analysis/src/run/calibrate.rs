@@ -187,7 +187,7 @@ pub fn calibrate(
 /// The posterior at known scales: exact draws, or those of the best Gaussian if exact ones cost too much.
 fn known(glm: &Glm, draws: usize, seed: Seed) -> Result<Drawn> {
     let q: Gaussian = Solver::default().run(glm)?.gaussian;
-    let exact = PosteriorDraws::of_glm(glm, &q, None, seed).and_then(|mut exact| exact.draw(draws));
+    let exact = PosteriorDraws::of_target(glm, &q, None, seed).and_then(|mut exact| exact.draw(draws));
     match exact {
         Ok(points) if points.rows() == draws => Ok(Drawn { points, scales: None, from: DrawnFrom::Exact }),
         Ok(_) => Err(provi::Error::Stopped { during: "the simulations" }.into()),

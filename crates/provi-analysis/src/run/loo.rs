@@ -91,7 +91,7 @@ impl<'a> LooRows<'a> {
         }
         if !self.sparse {
             let q = fit.dense("leaving out rows")?;
-            let exact = PosteriorDraws::of_glm(self.glm, &q, None, seed).and_then(|mut draws| {
+            let exact = PosteriorDraws::of_target(self.glm, &q, None, seed).and_then(|mut draws| {
                 let each = self.glm.data_size().1 as f64 * draws.proposals_bound();
                 if each * count as f64 > MOST_WORK {
                     let (proposals, most) = (draws.proposals_bound(), 0.0);

@@ -2,8 +2,8 @@
 
 use provi::checks::Checks;
 use provi::exact_draws::ExactDraws;
-use provi::target::Glm;
-use provi::{Audit, Gaussian, Matrix, Seed};
+use provi::target::Evaluator;
+use provi::{Audit, Gaussian, Matrix, Provenance, Seed};
 
 use super::sampled::Law;
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ impl<'m> PosteriorDraws<'m> {
     pub fn new(model: &'m Model, q: &Gaussian, tv: Option<f64>, seed: Seed) -> Result<Self> {
         model.needs_known_scales("a draw of the posterior itself")?;
         match &model.target {
-            ModelTarget::Memory(glm) => Self::of_glm(glm, q, tv, seed),
+            ModelTarget::Memory(glm) => Self::of_target(&**glm, q, tv, seed),
             ModelTarget::Sparse(_) | ModelTarget::SparseFiles(_) => {
                 Err(Error::SparseFactor { what: "a draw of the posterior itself".to_owned() })
             }
@@ -44,13 +44,19 @@ impl<'m> PosteriorDraws<'m> {
         }
     }
 
-    /// The same for rows that somebody holds.
-    pub fn of_glm(glm: &'m Glm, q: &Gaussian, tv: Option<f64>, seed: Seed) -> Result<Self> {
-        let draws = match (ExactDraws::new(glm, q, seed), tv) {
+    /// The same for any log density with bounds of its curvature.
+    pub fn of_target(
+        target: impl Into<Evaluator<'m>>,
+        q: &Gaussian,
+        tv: Option<f64>,
+        seed: Seed,
+    ) -> Result<Self> {
+        let target = target.into();
+        let draws = match (ExactDraws::new(target, q, seed), tv) {
             (
                 Err(provi::Error::ExactDrawsCost { .. } | provi::Error::ExactDrawsRounding { .. }),
                 Some(most),
-            ) => ExactDraws::near(glm, q, &Audit::default(), most, seed),
+            ) => ExactDraws::near(target, q, &Audit::default(), most, seed),
             (found, _) => found,
         };
         Ok(Self { draws: draws? })
@@ -58,9 +64,10 @@ impl<'m> PosteriorDraws<'m> {
 
     /// What they are draws of.
     pub fn law(&self) -> Law {
+        let declared = self.draws.provenance() != Provenance::Proved;
         match self.draws.total_variation() {
-            None => Law::Exact { rounding: self.draws.rounding() },
-            Some((bound, confidence)) => Law::Tv { bound, confidence },
+            None => Law::Exact { rounding: self.draws.rounding(), declared },
+            Some((bound, confidence)) => Law::Tv { bound, confidence, declared },
         }
     }
 

@@ -36,6 +36,8 @@ pub enum Law {
     Exact {
         /// A bound of it.
         rounding: f64,
+        /// Whether that rests on a curvature that somebody declared.
+        declared: bool,
     },
     /// Of the mixture of Gaussians over scales that are integrated over [scale-mixture].
     Mixture,
@@ -45,6 +47,8 @@ pub enum Law {
         bound: f64,
         /// The probability that it holds.
         confidence: f64,
+        /// Whether that rests on a curvature that somebody declared.
+        declared: bool,
     },
 }
 
@@ -65,7 +69,7 @@ impl Law {
         match self {
             Self::Gaussian => gaussian,
             Self::Psis | Self::Mixture => None,
-            Self::Exact { rounding } => Some(rounding),
+            Self::Exact { rounding, .. } => Some(rounding),
             Self::Tv { bound, .. } => Some(bound),
         }
     }
@@ -78,17 +82,25 @@ impl Law {
                 "independent draws of the fitted Gaussian, about which nothing is proved".to_owned()
             }
             Self::Psis => "Pareto smoothed importance resampling: not covered by the certificate".to_owned(),
-            Self::Exact { .. } => "independent draws of the posterior itself, by rejection".to_owned(),
+            Self::Exact { declared, .. } => {
+                format!("independent draws of the posterior itself, by rejection{}", if_right(declared))
+            }
             Self::Mixture => {
                 "independent draws of a mixture of Gaussians over the scales, with the scales of each draw"
                     .to_owned()
             }
-            Self::Tv { bound: tv, confidence } => format!(
-                "independent draws whose law is within {} of the posterior in total variation, with probability {confidence}",
-                bound(tv, 2)
+            Self::Tv { bound: tv, confidence, declared } => format!(
+                "independent draws whose law is within {} of the posterior in total variation, with probability {confidence}{}",
+                bound(tv, 2),
+                if_right(declared)
             ),
         }
     }
+}
+
+/// What draws rest on.
+fn if_right(declared: bool) -> &'static str {
+    if declared { ", if the declared curvature is right" } else { "" }
 }
 
 /// Draws, one per row, chain after chain.

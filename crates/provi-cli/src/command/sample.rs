@@ -5,12 +5,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
-use provi::{Matrix, Seed};
+use clap::{ArgGroup, Args, ValueEnum};
+use provi::target::Evaluator;
+use provi::{Gaussian, Matrix, Seed};
 use provi_analysis::Fitted;
+use provi_analysis::model::compiled::Compiled;
 use provi_analysis::model::{Data, Model, RegressionModel, device};
 use provi_analysis::number::grouped;
-use provi_analysis::options::{DeviceName, RunOptions};
+use provi_analysis::options::{DeviceName, LibraryOptions, RunOptions};
 use provi_analysis::record::fit_file::{FitFile, write_json};
 use provi_analysis::record::store;
 use provi_analysis::run::posterior::PosteriorDraws;
@@ -18,6 +20,7 @@ use provi_analysis::run::sampled::{self, Law, Sampled};
 use provi_analysis::show::zarr;
 use serde::Serialize;
 
+use super::library::open_again;
 use super::{Ending, Outcome};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
@@ -30,11 +33,12 @@ then closer to the posterior if k̂ is small, but no certificate covers them.
 Above k̂ = 0.7 --psis is refused, unless the weights keep half of the draws.
 
 With --exact they are independent draws of the posterior itself, by rejection.
-There is no chain, no warm-up and nothing to diagnose. If a draw would take too
-many proposals, --exact is refused and says how many; --tv TV then allows draws
-whose law is proved to be within TV of the posterior in total variation. Ctrl-C
-and --time-limit end exact draws within a second and keep those already made.
-`provi explain exact-draws` says more.
+There is no chain, no warm-up and nothing to diagnose. A Stan model, a library
+or a multinomial fit has them where bounds of its curvature are declared. If a
+draw would take too many proposals, --exact is refused and says how many; --tv
+TV then allows draws whose law is proved to be within TV of the posterior in
+total variation. Ctrl-C and --time-limit end exact draws within a second and
+keep those already made. `provi explain exact-draws` says more.
 
 The same seed gives the same draws. CSV is written as it is drawn, in little
 memory for any number of draws; the other formats and --psis hold all of them,
@@ -45,10 +49,11 @@ Examples:
   provi sample wells.fit > draws.csv
   provi sample wells.fit -n 10000 --seed 3 --out draws.zarr
   provi sample wells.fit --exact --data wells.csv -n 10000 --out draws.csv
+  provi sample density.fit --exact --library density.so -n 10000 --out draws.csv
   provi sample wells.fit --psis --data wells.csv --format json";
 
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, group(ArgGroup::new("of_fit").args(["data", "stan", "library"]).multiple(true)))]
 pub(crate) struct SampleArgs {
     /// The folder of a fit, or its fit.json
     #[arg(value_name = "DIR")]
@@ -67,7 +72,7 @@ pub(crate) struct SampleArgs {
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
     /// Draw from the posterior itself, by rejection
-    #[arg(long, requires = "data", conflicts_with = "psis")]
+    #[arg(long, requires = "of_fit", conflicts_with = "psis")]
     pub(super) exact: bool,
     /// If exact draws cost too much, allow draws within this proved total variation of the posterior
     #[arg(long, value_name = "TV", requires = "exact", allow_negative_numbers = true)]
@@ -76,11 +81,17 @@ pub(crate) struct SampleArgs {
     #[arg(long, value_name = "SECONDS", requires = "exact", allow_negative_numbers = true)]
     time_limit: Option<f64>,
     /// Resample by Pareto smoothed importance weights
-    #[arg(long, requires = "data")]
+    #[arg(long, requires = "of_fit")]
     psis: bool,
     /// The data of the fit, for --exact and --psis, and for log densities and log likelihoods of rows
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+    /// The Stan model of the fit, for --exact and --psis, and for log densities
+    #[arg(long, value_name = "MODEL", conflicts_with = "library")]
+    stan: Option<PathBuf>,
+    /// The library of the fit, for the same
+    #[arg(long, value_name = "LIBRARY")]
+    library: Option<PathBuf>,
     /// Where log densities of many draws are taken: auto, cpu or cuda:0 (cuda:1, …) [default: auto]
     #[arg(long, value_name = "NAME", requires = "data")]
     device: Option<DeviceName>,
@@ -119,9 +130,42 @@ impl Format {
 struct Asked {
     format: Format,
     fit: Fitted,
-    model: Option<Model>,
-    /// The model of a family beyond one log-concave function of one linear predictor.
-    regression: Option<RegressionModel>,
+    origin: Option<Origin>,
+}
+
+/// The model of the fit.
+enum Origin {
+    /// Of a table.
+    Table(Box<Model>),
+    /// Of a family beyond one log-concave function of one linear predictor.
+    Regression(Box<RegressionModel>),
+    /// From a library.
+    Library(Box<Compiled>),
+}
+
+impl Origin {
+    fn target(&self) -> Evaluator<'_> {
+        match self {
+            Self::Table(model) => model.target.evaluator(),
+            Self::Regression(model) => model.target(),
+            Self::Library(compiled) => compiled.target(),
+        }
+    }
+
+    fn table(&self) -> Option<&Model> {
+        match self {
+            Self::Table(model) => Some(model),
+            Self::Regression(_) | Self::Library(_) => None,
+        }
+    }
+
+    /// Draws of the posterior itself, or within a total variation of it.
+    fn draws(&self, q: &Gaussian, tv: Option<f64>, seed: Seed) -> provi_analysis::Result<PosteriorDraws<'_>> {
+        match self {
+            Self::Table(model) => PosteriorDraws::new(model, q, tv, seed),
+            other => PosteriorDraws::of_target(other.target(), q, tv, seed),
+        }
+    }
 }
 
 impl Asked {
@@ -136,24 +180,15 @@ impl Asked {
         }
         device::is_there(args.device.unwrap_or_default())?;
         let fit = Fitted::load(&args.fit)?;
-        let data = match &args.data {
-            None => return Ok(Self { format, fit, model: None, regression: None }),
-            Some(path) => Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?,
-        };
-        if fit.file.likelihood().is_some() && !args.exact {
-            let regression = Some(fit.regression(&data, args.force)?);
-            return Ok(Self { format, fit, model: None, regression });
-        }
-        let model = Some(fit.model(&data, args.force)?.on_device(args.device)?);
-        Ok(Self { format, fit, model, regression: None })
+        let origin = args.origin(&fit)?;
+        Ok(Self { format, fit, origin })
     }
 }
 
 pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
-    let Asked { format, fit, model, regression } = Asked::new(args)?;
+    let Asked { format, fit, origin } = Asked::new(args)?;
     let (q, count, seed) = (&fit.gaussian, args.number as usize, Seed(args.seed));
-    let target = model.as_ref().map(|model| model.target.evaluator());
-    let target = target.or_else(|| regression.as_ref().map(RegressionModel::target));
+    let (target, model) = (origin.as_ref().map(Origin::target), origin.as_ref().and_then(Origin::table));
     if format == Format::Csv && !args.psis {
         // However many draws there are, only a part of them is held in memory.
         return args
@@ -170,8 +205,8 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
         }
         (None, target) => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
-    let sampled = args.with_likelihoods(format, sampled, &fit, model.as_ref())?.with_parameters(&fit.file)?;
-    args.say_of_device(model.as_ref());
+    let sampled = args.with_likelihoods(format, sampled, &fit, model)?.with_parameters(&fit.file)?;
+    args.say_of_device(model);
     args.write_held(format, &fit, &sampled)
 }
 
@@ -181,16 +216,17 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
     interrupt::watch();
     let limit = RunOptions { time_limit: args.time_limit, ..RunOptions::default() }.limit()?;
     let signal = interrupt::limited(begin, limit, 0);
-    let Asked { format, fit, model, .. } = Asked::new(args)?;
-    // The option asks for the data.
-    let Some(model) = model else { return Err(provi_analysis::Error::ExactNeedsRows.into()) };
+    let Asked { format, fit, origin } = Asked::new(args)?;
+    // The option asks for the model.
+    let Some(origin) = origin else { return Err(provi_analysis::Error::ExactNeedsRows.into()) };
+    let model = origin.table();
     interrupt::begin();
     let (q, names, count) = (&fit.gaussian, &fit.file.names, args.number as usize);
     if format != Format::Csv {
         sampled::refuse_many(q, count, format.copies(), false)?;
     }
     let dense = fit.dense("a draw of the posterior")?;
-    let mut draws = signal.cover(|| PosteriorDraws::new(&model, &dense, args.tv, Seed(args.seed)))?;
+    let mut draws = signal.cover(|| origin.draws(&dense, args.tv, Seed(args.seed)))?;
     let law = draws.law();
     let mut said = begin;
     let mut part = |which: Range<u64>| -> std::result::Result<Matrix, Stop> {
@@ -217,13 +253,13 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
         if points.rows() == 0 {
             return Err(provi_analysis::Error::from(provi::Error::Stopped { during: "the draws" }).into());
         }
-        let sampled = Sampled::of_posterior(&dense, model.target.evaluator(), points, law, Seed(args.seed))?;
-        let sampled = args.with_likelihoods(format, sampled, &fit, Some(&model))?;
+        let sampled = Sampled::of_posterior(&dense, origin.target(), points, law, Seed(args.seed))?;
+        let sampled = args.with_likelihoods(format, sampled, &fit, model)?;
         args.write_held(format, &fit, &sampled)?
     };
-    args.say_of_device(Some(&model));
+    args.say_of_device(model);
     let made = draws.made();
-    if matches!(law, Law::Tv { .. }) {
+    if matches!(law, Law::Tv { .. } | Law::Exact { declared: true, .. }) {
         eprintln!("{}", law.note(fit.file.is_certified()));
     }
     // A reader that has gone away is no stop.
@@ -235,6 +271,37 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
 }
 
 impl SampleArgs {
+    /// The model of the fit, if its data or its library are named.
+    fn origin(&self, fit: &Fitted) -> Result<Option<Origin>> {
+        if self.stan.is_some() || self.library.is_some() {
+            let given = LibraryOptions {
+                stan: self.stan.clone(),
+                library: self.library.clone(),
+                data_file: self.data.clone(),
+                ..LibraryOptions::default()
+            };
+            if fit.file.model.library.is_none() && !self.force {
+                let (what, stored) = ("--stan or --library".to_owned(), "none".to_owned());
+                let given = self.stan.as_ref().or(self.library.as_ref());
+                let given = given.map(|path| path.display().to_string()).unwrap_or_default();
+                return Err(Failure::OtherModel { what, stored, given });
+            }
+            return Ok(Some(Origin::Library(Box::new(open_again(&fit.file, &given, self.force)?))));
+        }
+        let Some(path) = &self.data else { return Ok(None) };
+        let data = Data::read(path).map_err(|error| Failure::table(error, &fit.file.model.formula))?;
+        Ok(Some(match fit.file.likelihood() {
+            Some(_) => {
+                let model = fit.regression(&data, self.force)?;
+                if self.exact && model.target().target().curvature()?.is_none() {
+                    fit.needs_one_predictor("draws of the posterior itself")?;
+                }
+                Origin::Regression(Box::new(model))
+            }
+            None => Origin::Table(Box::new(fit.model(&data, self.force)?.on_device(self.device)?)),
+        }))
+    }
+
     /// What is to be known of the card, after the work.
     fn say_of_device(&self, model: Option<&Model>) {
         let Some(model) = model else { return };
@@ -342,6 +409,8 @@ struct Report<'a> {
     law: &'static str,
     /// What is proved of the total variation between that and the posterior; null where nothing is.
     tv_bound: Option<f64>,
+    /// The law in words, with what the bound rests on.
+    note: String,
     names: &'a [String],
     draws: Vec<&'a [f64]>,
     log_q: &'a [f64],
@@ -370,6 +439,7 @@ impl<'a> Report<'a> {
             pareto_k: sampled.resampled.filter(|k| k.is_finite()),
             law: sampled.law.name(),
             tv_bound: sampled.law.total_variation(certified),
+            note: sampled.law.note(file.is_certified()),
             names: &sampled.names,
             draws: (0..sampled.points.rows()).map(|k| sampled.points.row(k)).collect(),
             log_q: &sampled.log_q,

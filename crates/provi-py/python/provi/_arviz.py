@@ -29,13 +29,13 @@ def to_arviz(
         raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
     usual_chains, usual_draws = fit._core.usual_draws()
     chains, draws = chains or usual_chains, draws or usual_draws
-    points, law, bound = fit._drawn(chains * draws, seed, exact, tv, weighted)
+    points, law, bound, note = fit._drawn(chains * draws, seed, exact, tv, weighted)
     if len(points) < chains * draws:
         chains, draws = 1, len(points)
     by_variable = fit._by_variable(points)
     axes = {"chain": np.arange(chains), "draw": np.arange(draws)}
     library = {"inference_library": "provi", "inference_library_version": _provi.__version__}
-    attrs = {**library, **_attributes(fit, seed, law, bound)}
+    attrs = {**library, **_attributes(fit, seed, law, bound, note or _note(fit, law))}
 
     layout = {variable.name: variable for variable in fit.variables}
     data, coords = _shaped(by_variable, layout, chains, draws)
@@ -167,8 +167,6 @@ _NOTES = {
     "psis": "Pareto smoothed importance resampling: not covered by the certificate",
     "gaussian": "independent draws of the certified Gaussian",
     "mixture": "independent draws of a mixture of Gaussians over the scales, with the scales of each draw",
-    "exact": "independent draws of the posterior itself, by rejection",
-    "tv": "independent draws whose law is within provi_draws_tv of the posterior in total variation",
 }
 
 
@@ -178,7 +176,7 @@ def _note(fit: Any, law: str) -> str:
     return _NOTES[law]
 
 
-def _attributes(fit: Any, seed: Optional[int], law: str, bound: Optional[float]) -> dict[str, Any]:
+def _attributes(fit: Any, seed: Optional[int], law: str, bound: Optional[float], note: str) -> dict[str, Any]:
     """What is proved, as flat attributes that survive file formats; the whole certificate as JSON in a string."""
     certificate = fit.certificate
     lower, upper = fit.log_evidence
@@ -186,7 +184,7 @@ def _attributes(fit: Any, seed: Optional[int], law: str, bound: Optional[float])
         "provi_seed": fit.seed if seed is None else seed,
         "provi_draws": law,
         "provi_draws_tv": bound,
-        "provi_draws_note": _note(fit, law),
+        "provi_draws_note": note,
         "provi_verdict": None if fit.trust is None else fit.trust.line,
         "provi_gap_bound": certificate.gap.bound,
         "provi_kl_bound": certificate.kl.bound,

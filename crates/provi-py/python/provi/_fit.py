@@ -241,7 +241,7 @@ class Fit(Plots):
             heavy are refused.
 
         exact: draws of the posterior itself in place of q, by rejection: the model that was fitted or, of a formula, its data.
-            Where a draw would take too many proposals they are refused with that number. Ctrl-C keeps those that there are.
+            A log density of your own has them where ``mu`` and ``smoothness`` bound its curvature. Where a draw would take too many proposals they are refused with that number. Ctrl-C keeps those that there are.
         tv: where exact draws cost too much, allow draws whose law is proved to be within this total variation of the posterior.
         device: where exact draws are judged, ``"auto"``, ``"cpu"`` or ``"cuda:0"``, as in :meth:`Model.fit`.
 
@@ -262,23 +262,23 @@ class Fit(Plots):
         tv: Optional[float],
         weighted: Any = None,
         device: Optional[str] = None,
-    ) -> tuple[np.ndarray, str, Optional[float]]:
-        """Draws, what they are draws of, and what is proved of its total variation from the posterior."""
+    ) -> tuple[np.ndarray, str, Optional[float], Optional[str]]:
+        """Draws, what they are draws of, what is proved of its total variation from the posterior, and what that rests on."""
         count, seed = _data.whole(n, "n"), _data.whole(seed, "seed")
         if weighted is not None:
             if exact is not None or tv is not None:
                 raise ValueError("weighted draws are neither exact nor of a proved total variation; leave out exact and tv")
-            return self._weighted(weighted, count, seed), "psis", None
+            return self._weighted(weighted, count, seed), "psis", None, None
         if exact is None:
             if tv is not None:
                 raise ValueError("tv goes with exact: draws of the fitted Gaussian have the certificate's own bound")
             if self._record["integrated"]:
-                return self._core.sample(count, seed), "mixture", None
-            return self._core.sample(count, seed), "gaussian", self.certificate.tv.bound
-        points, law, bound = self._exact(exact, count, seed, tv, device)
+                return self._core.sample(count, seed), "mixture", None, None
+            return self._core.sample(count, seed), "gaussian", self.certificate.tv.bound, None
+        points, law, bound, note = self._exact(exact, count, seed, tv, device)
         if len(points) < count:
             warnings.warn(f"stopped: {len(points)} of {count} draws were made", stacklevel=3)
-        return points, law, bound
+        return points, law, bound, note
 
     def _weighted(self, model: Any, count: int, seed: Optional[int]) -> np.ndarray:
         if not isinstance(getattr(model, "_core", None), _provi.Model):
@@ -291,7 +291,7 @@ class Fit(Plots):
 
     def _exact(
         self, exact: Any, count: int, seed: Optional[int], tv: Optional[float], device: Optional[str] = None
-    ) -> tuple[np.ndarray, str, Optional[float]]:
+    ) -> tuple[np.ndarray, str, Optional[float], Optional[str]]:
         core = getattr(exact, "_core", None)
         if not isinstance(core, _provi.Model):
             raise TypeError("exact takes the model that was fitted, such as provi.logistic(X, y)")

@@ -103,7 +103,7 @@ class FormulaFit(Fit):
 
     def _exact(
         self, exact: Any, count: int, seed: Optional[int], tv: Optional[float], device: Optional[str] = None
-    ) -> tuple[np.ndarray, str, Optional[float]]:
+    ) -> tuple[np.ndarray, str, Optional[float], Optional[str]]:
         return _provi.exact_of_table(self._core, _columns.source(exact), count, seed, tv, device)
 
     def robust(

@@ -161,12 +161,21 @@ class ScaledFit(Plots):
     def seconds(self) -> float:
         return self.unconstrained.seconds
 
-    def sample(self, n: int, seed: Optional[int] = None, *, weighted: Any = None) -> dict[str, np.ndarray]:
+    def sample(
+        self,
+        n: int,
+        seed: Optional[int] = None,
+        *,
+        exact: Any = None,
+        tv: Optional[float] = None,
+        weighted: Any = None,
+    ) -> dict[str, np.ndarray]:
         """Independent draws of the parameters, by name: arrays (n, …); the fit's own seed if none is given.
 
+        exact, tv: the model that was fitted, for draws of the posterior itself, or near it, as in :meth:`Fit.sample`.
         weighted: the model that was fitted: draws resampled in proportion to p/q, as in :meth:`Fit.sample`.
         """
-        return self._by_variable(self.unconstrained.sample(n, seed, weighted=weighted))
+        return self._by_variable(self.unconstrained.sample(n, seed, exact=exact, tv=tv, weighted=weighted))
 
     draws = sample
 

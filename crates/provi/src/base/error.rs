@@ -364,6 +364,21 @@ pub enum Error {
         /// Its number.
         proposal: u64,
     },
+    /// Draws of the posterior itself of a target whose curvature is not bounded on both sides.
+    #[error(
+        "draws of the posterior itself need a model with a linear predictor, or bounds μ > 0 and M of the curvature, proved or declared; declare both (a large M costs little), or take draws of the fitted Gaussian"
+    )]
+    ExactDrawsCurvature,
+    /// A proposal whose density is above what the lower bound of the curvature allows.
+    #[error(
+        "at ‖z‖ = {norm:.3e} log p is above what the lower bound of its curvature allows by {excess:.1e} nats: the bound does not hold, and no draw made here is to be trusted; declare a smaller one"
+    )]
+    AboveTangent {
+        /// log of the density over the bound.
+        excess: f64,
+        /// ‖z‖ of the proposal.
+        norm: f64,
+    },
     /// The search for the mode ended without a mode.
     #[error("no mode found after {iterations} iterations ({why}): ‖∇ log p‖ = {gradient_norm:.3e}")]
     NoMode {

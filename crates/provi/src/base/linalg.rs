@@ -488,6 +488,77 @@ pub(crate) fn spectral_map(values: &[f64], vectors: &Matrix, f: impl Fn(f64) -> 
     out
 }
 
+/// Steps of Lanczos' iteration for a rough eigenvalue, and for one that a bound begins with; and dimensions below which all eigenvalues cost no
+/// more.
+const ROUGH: usize = 12;
+const CLOSE: usize = 24;
+const NARROW: usize = 48;
+
+/// About the largest eigenvalue, from below: the largest one on a Krylov space. NaN where the eigensolver fails.
+pub(crate) fn rough_eigenvalue(h: &Matrix) -> f64 {
+    lanczos(h, ROUGH)
+}
+
+fn lanczos(h: &Matrix, most: usize) -> f64 {
+    let d = h.rows();
+    let last =
+        |h: &Matrix| eigenvalues("a matrix", h).ok().and_then(|all| all.last().copied()).unwrap_or(f64::NAN);
+    if d <= NARROW {
+        return last(h);
+    }
+    let mut basis: Vec<Vec<f64>> = Vec::with_capacity(most);
+    // No symmetry of the matrix is likely to be that of this vector.
+    let mut next: Vec<f64> = (0..d).map(|i| 1.0 + 0.5 * (1.7 * i as f64).sin()).collect();
+    let mut small = Matrix::zeros(most, most);
+    let mut steps = 0;
+    while steps < most {
+        let length = norm(&next);
+        // An invariant space, or no number.
+        if length.is_nan() || length <= 1e-12 * (steps as f64) * h.frobenius_norm() || length == 0.0 {
+            break;
+        }
+        if steps > 0 {
+            (small[(steps, steps - 1)], small[(steps - 1, steps)]) = (length, length);
+        }
+        let unit: Vec<f64> = next.iter().map(|x| x / length).collect();
+        next = (0..d).map(|i| provi_kernels::dot(h.row(i), &unit)).collect();
+        small[(steps, steps)] = provi_kernels::dot(&next, &unit);
+        basis.push(unit);
+        // Twice is enough.
+        for _ in 0..2 {
+            for v in &basis {
+                let along = provi_kernels::dot(&next, v);
+                provi_kernels::axpy(-along, v, &mut next);
+            }
+        }
+        steps += 1;
+    }
+    let mut ritz = Matrix::zeros(steps, steps);
+    for i in 0..steps {
+        ritz.row_mut(i).copy_from_slice(&small.row(i)[..steps]);
+    }
+    last(&ritz)
+}
+
+/// An upper bound of the largest eigenvalue: λI − H has a Cholesky factor. What LLᵀ may be off by is at most γ_{d+1}·tr LLᵀ in spectral norm (Rump,
+/// *Verification of positive definiteness*, 2006).
+pub(crate) fn largest_eigenvalue(h: &Matrix) -> Result<f64> {
+    let d = h.rows();
+    let guess = if d <= NARROW { f64::NAN } else { lanczos(h, CLOSE) };
+    let (mut negative, mut factor) = (Matrix::zeros(d, d), Cholesky::with_dim(d));
+    negative.add_scaled(-1.0, h);
+    let trace: f64 = (0..d).map(|i| h[(i, i)]).sum();
+    for part in [1e-3, 1e-2, 0.1] {
+        let bound = guess + part * guess.abs() + 1e-12 * h.frobenius_norm();
+        if bound.is_finite() && factor.factor_from(&negative, -bound).is_ok() {
+            let whole = d as f64 * bound - trace;
+            return Ok(bound + 2.0 * (d as f64 + 4.0) * f64::EPSILON * (whole + bound.abs()));
+        }
+    }
+    stop::check()?;
+    Ok(eigenvalues("a matrix", h)?[d - 1] + eigenvalue_error(h))
+}
+
 /// An upper bound of the distance from a computed eigenvalue of `h` to the true one: the backward error of a
 /// symmetric eigensolver, a small multiple of dε‖H‖.
 pub(crate) fn eigenvalue_error(h: &Matrix) -> f64 {

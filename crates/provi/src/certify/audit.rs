@@ -20,7 +20,6 @@ mod measure;
 mod metric;
 mod psi;
 mod residual;
-mod rounding;
 mod route;
 mod sharp;
 mod transport;

@@ -1,6 +1,7 @@
 //! Independent draws of the posterior itself, by rejection [exact-draws].
 //!
-//! For a model with a linear predictor and a log-concave likelihood. On a slab {|t_n| ≤ reach_n for every row}, t_n the predictor less its
+//! What proposes them is an envelope of the density. For any target with 0 ≺ H_lo ⪯ ∇²V ⪯ H_hi that is the tangent Gaussian function of H_lo
+//! (`tangent`). For a model with a linear predictor and a log-concave likelihood (`rows`) it is far tighter. On a slab {|t_n| ≤ reach_n for every row}, t_n the predictor less its
 //! value at the mean of q, each φ_n is above a quadratic, so the density is below a Gaussian function; slabs around each other, the last
 //! of them the whole space, make an envelope. A proposal from it is accepted with probability density/envelope. What is accepted has
 //! the law of the posterior: no chain, no warm-up, no diagnostic. Which slabs is chosen for the least mass of the envelope, which bounds the
@@ -18,24 +19,29 @@ mod layer;
 mod logistic;
 mod minorant;
 mod rounding;
+mod rows;
+mod tangent;
 #[cfg(test)]
 mod tests;
 
-use crate::base::chunked::{self, Chunks};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::Matrix;
 use crate::base::stop;
 use crate::glm::Glm;
-use crate::glm::rows::Found;
+use crate::target::curvature::Provenance;
 use crate::target::expectations::{Expectations, Moments};
 use crate::target::standard::Standard;
+use crate::target::{Evaluator, own};
 use chain::Search;
-use envelope::{Capped, Envelope, Slabs, uniforms};
+use envelope::{Capped, Envelope, Slabs};
 use layer::Frame;
+use rows::{DEVICE_WAVE, OfRows};
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ops::Range;
+use tangent::OfTarget;
 
 /// The most proposals that are expected for one draw.
 pub const MOST_PROPOSALS: f64 = 1e5;
@@ -44,14 +50,35 @@ pub const MOST_ROUNDING: f64 = 1e-5;
 
 /// Proposals that are evaluated together.
 const BATCH: usize = 64;
-/// Proposals between two looks at the clock: whole batches, at most so many,
-const MOST_WAVE: usize = 4096;
-/// and about so many multiply-adds.
-const WAVE_WORK: usize = 1 << 29;
-/// The same where a device takes the densities.
-const DEVICE_WAVE: usize = 1024;
 
-/// Draws of the posterior of a linear-predictor model.
+/// What makes proposals, and keeps some of them.
+trait Proposer {
+    /// d.
+    fn dim(&self) -> usize;
+
+    /// Proposals between two looks at the clock.
+    fn wave(&self) -> usize;
+
+    /// What is accepted of proposals with these numbers, in their order; `None` if the work was cut off.
+    fn accepted(&self, draws: &Draws, numbers: Range<u64>) -> Result<Option<Vec<Vec<f64>>>>;
+}
+
+/// The two of them.
+enum Way<'m> {
+    Rows(Box<OfRows<'m>>),
+    Target(OfTarget<'m>),
+}
+
+impl Way<'_> {
+    fn proposer(&self) -> &dyn Proposer {
+        match self {
+            Self::Rows(rows) => rows.as_ref(),
+            Self::Target(target) => target,
+        }
+    }
+}
+
+/// Draws of the posterior of a linear-predictor model, or of any target with curvature bounds 0 ≺ H_lo ⪯ ∇²V ⪯ H_hi.
 ///
 /// ```
 /// use provi::{Design, Gaussian, Matrix, Seed, exact_draws::ExactDraws, target::{Glm, Prior}};
@@ -67,14 +94,13 @@ const DEVICE_WAVE: usize = 1024;
 /// # Ok::<(), provi::Error>(())
 /// ```
 pub struct ExactDraws<'m> {
-    model: Cow<'m, Glm>,
+    way: Way<'m>,
     map: Option<Standard>,
-    envelope: Box<dyn Envelope>,
     draws: Draws,
     proposals: f64,
     rounding: f64,
     near: Option<(f64, f64)>,
-    wave: usize,
+    provenance: Provenance,
     /// The next proposal.
     next: u64,
     ready: VecDeque<Vec<f64>>,
@@ -99,6 +125,11 @@ pub(crate) struct Cap {
     pub(crate) proposals: f64,
 }
 
+/// A linear-predictor model, which knows more than its curvature.
+fn as_model(target: Evaluator<'_>) -> Option<&Glm> {
+    target.target().model_of_its_own(own::Word).and_then(|model| model.downcast_ref())
+}
+
 /// In coordinates that do not depend on units, as audits are.
 #[allow(clippy::type_complexity)] // the map, the model, q
 fn in_standard<'m>(
@@ -118,8 +149,41 @@ fn in_standard<'m>(
 impl<'m> ExactDraws<'m> {
     /// Finds an envelope. `q` decides about its cost alone: the law of the draws does not depend on it.
     ///
-    /// Refuses where a draw would take more than [`MOST_PROPOSALS`], or where rounding could be seen. Cost: some thirty Gram matrices.
-    pub fn new(model: &'m Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+    /// Refuses where a draw would take more than [`MOST_PROPOSALS`], or where rounding could be seen. Cost: some thirty Gram matrices for rows, a
+    /// search for the mode otherwise.
+    pub fn new(target: impl Into<Evaluator<'m>>, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
+        let target = target.into();
+        match as_model(target) {
+            Some(model) => Self::of_model(model, q, seed),
+            None => {
+                let (proposer, known) = OfTarget::under_tangent(target, q, seed)?;
+                Self::of_target(proposer, known, None, seed)
+            }
+        }
+    }
+
+    /// Checks what is known of draws of any target.
+    fn of_target(
+        proposer: OfTarget<'m>,
+        known: tangent::Known,
+        near: Option<(f64, f64)>,
+        seed: Seed,
+    ) -> Result<Self> {
+        let tangent::Known { proposals, rounding, provenance } = known;
+        if proposals.is_nan() || proposals > MOST_PROPOSALS {
+            return Err(Error::ExactDrawsCost { proposals, most: MOST_PROPOSALS });
+        }
+        if near.is_none() && (rounding.is_nan() || rounding > MOST_ROUNDING) {
+            return Err(Error::ExactDrawsRounding { distance: rounding, most: MOST_ROUNDING });
+        }
+        Ok(Self {
+            near,
+            provenance,
+            ..Self::through(Way::Target(proposer), None, seed, [proposals, rounding])
+        })
+    }
+
+    fn of_model(model: &'m Glm, q: &Gaussian<Triangular>, seed: Seed) -> Result<Self> {
         let (map, model, q) = in_standard(model, q)?;
         let frame = Frame::new(&model, q);
         let search = Search::of(&frame, model.rows.goes_aside(DEVICE_WAVE));
@@ -142,17 +206,18 @@ impl<'m> ExactDraws<'m> {
             return Err(Error::ExactDrawsRounding { distance, most: MOST_ROUNDING });
         }
         drop(frame);
-        Ok(Self::through(model, map, Box::new(slabs), seed, [proposals, distance]))
+        let proposer = OfRows { model, envelope: Box::new(slabs) };
+        Ok(Self::through(Way::Rows(Box::new(proposer)), map, seed, [proposals, distance]))
     }
 
-    /// Draws of min(p̃, Kq) with the K and its total variation that `measure` finds in standard coordinates. Refuses where `most` is not
+    /// Draws of min(p̃, Kq) with the K and its total variation that `measure` finds in the coordinates of audits. Refuses where `most` is not
     /// proved.
     pub(crate) fn capped(
-        model: &'m Glm,
+        target: Evaluator<'m>,
         q: &Gaussian<Triangular>,
         (most, confidence): (f64, f64),
         seed: Seed,
-        measure: impl FnOnce(&Glm, &Gaussian<Triangular>) -> Result<Option<Cap>>,
+        measure: impl FnOnce(Evaluator<'_>, &Gaussian<Triangular>) -> Result<Option<Cap>>,
     ) -> Result<Self> {
         if !(0.0..=1.0).contains(&most) {
             return Err(Error::OutOfRange {
@@ -161,24 +226,36 @@ impl<'m> ExactDraws<'m> {
                 needed: "between 0 and 1",
             });
         }
-        let (map, model, q) = in_standard(model, q)?;
         let refused = |found: f64| Error::NearDraws { found, most };
-        let cap = measure(&model, &q)?.ok_or_else(|| refused(1.0))?;
+        let checked = |cap: &Cap, lost: f64| {
+            let total_variation = cap.total_variation + lost;
+            // A NaN is no bound.
+            if total_variation.is_nan() || total_variation > most {
+                return Err(refused(total_variation.min(1.0)));
+            }
+            Ok(total_variation)
+        };
+        let Some(model) = as_model(target) else {
+            let cap = measure(target, q)?.ok_or_else(|| refused(1.0))?;
+            stop::check()?;
+            let (proposer, known) = OfTarget::under_gaussian(target, q, &cap)?;
+            let total_variation = checked(&cap, known.rounding)?;
+            return Self::of_target(proposer, known, Some((total_variation, confidence)), seed);
+        };
+        let (map, model, q) = in_standard(model, q)?;
+        let cap = measure(Evaluator::Parallel(&*model), &q)?.ok_or_else(|| refused(1.0))?;
         stop::check()?;
         let frame = Frame::new(&model, q.clone());
-        let lost = rounding::of_gaussian(&frame);
+        let lost = rounding::of_gaussian(&frame, cap.proposals);
         drop(frame);
-        let total_variation = cap.total_variation + lost;
-        // A NaN is no bound.
-        if total_variation.is_nan() || total_variation > most {
-            return Err(refused(total_variation.min(1.0)));
-        }
+        let total_variation = checked(&cap, lost)?;
         if cap.proposals > MOST_PROPOSALS {
             return Err(Error::ExactDrawsCost { proposals: cap.proposals, most: MOST_PROPOSALS });
         }
         let log_scale = cap.log_k + model.linear.constant - cap.f;
         let envelope = Box::new(Capped::new(q, log_scale, model.rows.len())?);
-        let mut out = Self::through(model, map, envelope, seed, [cap.proposals, lost]);
+        let way = Way::Rows(Box::new(OfRows { model, envelope }));
+        let mut out = Self::through(way, map, seed, [cap.proposals, lost]);
         out.near = Some((total_variation, confidence));
         Ok(out)
     }
@@ -189,37 +266,32 @@ impl<'m> ExactDraws<'m> {
         self.near
     }
 
-    /// Draws through any envelope.
-    fn through(
-        model: Cow<'m, Glm>,
-        map: Option<Standard>,
-        envelope: Box<dyn Envelope>,
-        seed: Seed,
-        [proposals, rounding]: [f64; 2],
-    ) -> Self {
-        let point = model.rows.design.entries() + 16 * model.rows.len();
-        let wave = match model.rows.goes_aside(DEVICE_WAVE) {
-            true => DEVICE_WAVE,
-            false => (WAVE_WORK / point.max(1)).clamp(BATCH, MOST_WAVE) / BATCH * BATCH,
-        };
+    /// Draws of anything that proposes, in other coordinates.
+    fn through(way: Way<'m>, map: Option<Standard>, seed: Seed, [proposals, rounding]: [f64; 2]) -> Self {
         let draws = Draws::new(seed, Purpose::Propose);
-        let ready = VecDeque::new();
-        Self { model, map, envelope, draws, proposals, rounding, near: None, wave, next: 0, ready, made: 0 }
+        let (near, provenance, ready) = (None, Provenance::Proved, VecDeque::new());
+        Self { way, map, draws, proposals, rounding, near, provenance, next: 0, ready, made: 0 }
+    }
+
+    /// Where the curvature comes from on which the law of the draws rests: declared by the target's owner, or proved from the model.
+    pub fn provenance(&self) -> Provenance {
+        self.provenance
     }
 
     /// d.
     pub fn dim(&self) -> usize {
-        self.model.linear.dim()
+        self.way.proposer().dim()
     }
 
-    /// A bound of the expected number of proposals for one draw, known before any is made. It rests on f: for a probit model, whose f has no
-    /// proved error, it is an estimate of such a bound.
+    /// A bound of the expected number of proposals for one draw, known before any is made. Of a target that is no linear-predictor model and whose
+    /// H_hi is far above H_lo it is measured, and holds with probability 1 − 10⁻⁶.
     pub fn proposals_bound(&self) -> f64 {
         self.proposals
     }
 
     /// A bound of the total variation between the posterior and the law of a draw, from rounding alone. A draw is then rounded to double
-    /// precision; the normals and uniforms behind it are taken to be what they stand for.
+    /// precision; the normals and uniforms behind it are taken to be what they stand for. A target that does not state its rounding errors declares
+    /// that they are at most 10⁻¹² of its values.
     pub fn rounding(&self) -> f64 {
         self.rounding
     }
@@ -244,7 +316,10 @@ impl<'m> ExactDraws<'m> {
     /// The list of all draws is the same however it is cut into parts. Memory: the part, and a few thousand proposals.
     pub fn draw(&mut self, count: usize) -> Result<Matrix> {
         while self.ready.len() < count && !stop::is_wanted() {
-            self.propose()?;
+            let numbers = self.next..self.next + self.way.proposer().wave() as u64;
+            let Some(taken) = self.way.proposer().accepted(&self.draws, numbers.clone())? else { break };
+            self.ready.extend(taken);
+            self.next = numbers.end;
         }
         let (rows, d) = (count.min(self.ready.len()), self.dim());
         let mut out = Matrix::zeros(rows, d);
@@ -257,127 +332,4 @@ impl<'m> ExactDraws<'m> {
         self.made += rows as u64;
         Ok(out)
     }
-
-    /// Makes a wave of proposals, all of them or, if the work is cut off, none.
-    fn propose(&mut self) -> Result<()> {
-        let (d, first) = (self.dim(), self.next);
-        // Those of a piece together, as far as there are some.
-        let mut order: Vec<(usize, u64)> = (first..first + self.wave as u64)
-            .map(|k| (self.envelope.piece(uniforms(&self.draws, k)[0]), k))
-            .collect();
-        order.sort_unstable();
-        let batches: Vec<&[(usize, u64)]> =
-            order.chunk_by(|a, b| a.0 == b.0).flat_map(|piece| piece.chunks(BATCH)).collect();
-        let point = self.model.rows.design.entries() + 16 * self.model.rows.len() + d * d;
-        let chunks = Chunks { len: batches.len(), size: 1, work: point.saturating_mul(self.wave) };
-        let this = &*self;
-        let proposed = chunked::map(Chunks { work: self.wave * d * d, ..chunks }, |range| {
-            range.map(|b| this.made_from(batches[b])).collect::<Vec<_>>()
-        });
-        let mut proposed: Vec<Proposed> = proposed.into_iter().flatten().collect();
-        this.take_aside(&mut proposed);
-        let parts =
-            chunked::map(chunks, |range| range.map(|b| this.judged(&proposed[b])).collect::<Vec<_>>());
-        if stop::trips() {
-            return Ok(());
-        }
-        let mut taken = Vec::new();
-        for part in parts.into_iter().flatten() {
-            taken.extend(part?);
-        }
-        taken.sort_unstable_by_key(|(k, _)| *k);
-        self.ready.extend(taken.into_iter().map(|(_, z)| z));
-        self.next += self.wave as u64;
-        Ok(())
-    }
-
-    /// Some proposals of one piece.
-    fn made_from(&self, batch: &[(usize, u64)]) -> Proposed {
-        let (d, piece) = (self.dim(), batch[0].0);
-        let mut points = vec![0.0; batch.len() * d];
-        let mut room = vec![0.0; 3 * d];
-        let bounds: Vec<f64> = points
-            .chunks_exact_mut(d)
-            .zip(batch)
-            .map(|(z, &(_, k))| self.envelope.propose(&self.model, &self.draws, k, piece, z, &mut room))
-            .collect();
-        Proposed { piece, numbers: batch.iter().map(|&(_, k)| k).collect(), points, bounds, energies: None }
-    }
-
-    /// Lets a device take the energies of all proposals, if there is one. Those that will be rejected wherever their predictors lie are then
-    /// left out: what is left has to be looked at by the processor.
-    fn take_aside(&self, proposed: &mut [Proposed]) {
-        let d = self.dim();
-        if !self.model.rows.goes_aside(self.wave) {
-            return;
-        }
-        let all: Vec<f64> = proposed.iter().flat_map(|part| part.points.iter().copied()).collect();
-        let rows = &self.model.rows;
-        let Some(taken) = rows.energies_aside(self.model.linear.family, &all, false) else { return };
-        let mut energies = taken.energies.into_iter();
-        for part in proposed {
-            let own: Vec<f64> = energies.by_ref().take(part.numbers.len()).collect();
-            let kept: Vec<usize> = (0..own.len())
-                .filter(|&i| {
-                    let log_ratio = self.log_ratio(&part.points[i * d..][..d], own[i], part.bounds[i]);
-                    // At least one row is beyond an inner slab, if there is one, so that this is the most that is asked for. An excess is
-                    // an error, and a NaN is looked at by whoever judges.
-                    let accepted = uniforms(&self.draws, part.numbers[i])[3].ln() <= log_ratio;
-                    accepted || log_ratio.is_nan()
-                })
-                .collect();
-            part.points = kept.iter().flat_map(|i| part.points[i * d..][..d].iter().copied()).collect();
-            part.numbers = kept.iter().map(|&i| part.numbers[i]).collect();
-            part.bounds = kept.iter().map(|&i| part.bounds[i]).collect();
-            part.energies = Some(kept.iter().map(|&i| own[i]).collect());
-        }
-    }
-
-    /// log of density over envelope.
-    fn log_ratio(&self, z: &[f64], energy: f64, bound: f64) -> f64 {
-        let energy = energy + self.model.linear.prior.energy(z, &mut vec![0.0; z.len()]);
-        -energy - bound
-    }
-
-    /// What is accepted of some proposals of one piece, with their numbers.
-    fn judged(&self, part: &Proposed) -> Result<Vec<(u64, Vec<f64>)>> {
-        let d = self.dim();
-        if part.numbers.is_empty() {
-            return Ok(Vec::new());
-        }
-        let slab = self.envelope.slab(part.piece);
-        let found = match &part.energies {
-            Some(energies) if part.bounds.iter().all(|&bound| self.envelope.is_inside(part.piece, bound)) => {
-                Found::inside(energies)
-            }
-            Some(energies) => self.model.rows.places_in(slab, &part.points, energies.clone()),
-            None => self.model.rows.energies_in(slab, &part.points),
-        };
-        let mut out = Vec::new();
-        for (i, (&k, z)) in part.numbers.iter().zip(part.points.chunks_exact(d)).enumerate() {
-            let beyond = if slab.inner.is_some() { found.beyond[i] } else { 1.0 };
-            if found.outside[i] > 0.0 || beyond < 1.0 {
-                continue;
-            }
-            let log_ratio = self.log_ratio(z, found.energies[i], part.bounds[i]);
-            // Twice the total variation bounds what rounding does to a logarithm; a little more for the far ends.
-            if self.envelope.is_above() && log_ratio > 2.0 * MOST_ROUNDING {
-                return Err(Error::AboveEnvelope { excess: log_ratio, proposal: k });
-            }
-            if uniforms(&self.draws, k)[3].ln() <= log_ratio - beyond.ln() {
-                out.push((k, z.to_vec()));
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// Proposals of one piece.
-struct Proposed {
-    piece: usize,
-    numbers: Vec<u64>,
-    points: Vec<f64>,
-    bounds: Vec<f64>,
-    /// From a device.
-    energies: Option<Vec<f64>>,
 }

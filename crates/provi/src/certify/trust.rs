@@ -23,6 +23,7 @@ pub mod limits;
 mod measure;
 mod mixture;
 mod proof;
+mod stretch;
 mod verdict;
 mod wide;
 

@@ -1,5 +1,6 @@
 //! A linear-predictor model without its rows: what is computed from the sums over them.
 
+mod joint;
 pub(crate) mod local;
 pub(crate) mod rounding;
 pub(crate) mod taylor;

@@ -373,7 +373,7 @@ impl Method {
         match self {
             _ if coupling == Coupling::Independent => Ok(()),
             Self::Exact => Err(Error::Pairing {
-                why: "exact makes no draws that could be coupled; leave the coupling out",
+                why: "exact makes no draws that could be coupled; leave the coupling out, or name a method that draws, as prox-controlled",
             }),
             other => other.estimator().map_or(Ok(()), |kind| kind.check_coupling(coupling)),
         }

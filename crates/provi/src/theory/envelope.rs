@@ -6,7 +6,8 @@
 //! ```text
 //! D'(x) = c₀ + (g+½τ)·x + κ(r)u + ½xᵀEx + T₀[x,x,x]/6 + ζ(x),   κ(r) = ‖τ‖(r²/(2(d+2)) − ½),   −Q⁻(r)r⁴/24 ≤ ζ ≤ Q⁺(r)r⁴/24
 //! ```
-//! so that a(r, u) ≥ −D' and b(r, u) ≥ D' depend on two numbers of x. Far out the least and the largest mean curvature do better.
+//! so that a(r, u) ≥ −D' and b(r, u) ≥ D' depend on two numbers of x: the last three terms are bounded on a sphere together, for where one of
+//! them is large another is not. Far out the least and the largest mean curvature do better.
 
 use crate::base::special::chi_square::chi_square_tail;
 use crate::base::special::ln_gamma;
@@ -35,6 +36,8 @@ pub struct Ring {
     pub radius: f64,
     /// Q⁻ and Q⁺ there.
     pub quartic: [f64; 2],
+    /// Bounds of ∓½ωᵀEω + r|T₀(ω, ω, ω)|/6 + r²ζ_∓(ω) for every unit ω, with ζ_∓(ω)r⁴ ≥ ∓ζ on the whole ball.
+    pub joint: [f64; 2],
     /// The least eigenvalue λ with U(x) ≥ U(0) + ∇U(0)·x + ½λ‖x‖², and the largest one with ≤, for ‖x‖ ≤ r.
     pub curvature: [f64; 2],
 }
@@ -54,7 +57,7 @@ pub struct Envelope {
     pub trace: f64,
     /// |T₀(x, x, x)| ≤ this times ‖x‖³.
     pub harmonic: f64,
-    /// The largest eigenvalue of I − ∇²U(0), and that of ∇²U(0) − I, or zero.
+    /// The largest eigenvalue of I − ∇²U(0), and that of ∇²U(0) − I.
     pub bend: [f64; 2],
     /// By increasing radii.
     pub rings: Vec<Ring>,
@@ -95,10 +98,21 @@ impl Envelope {
         self.trace * (r * r / (2.0 * (self.dim as f64 + 2.0)) - 0.5)
     }
 
-    /// The terms of a (`side` 0) or b (1) that grow with r.
-    fn growth(&self, r: f64, side: usize, ring: &Ring) -> f64 {
-        let cubic = self.harmonic / 6.0 + ring.quartic[side] * r / 24.0;
-        r * (self.bias + r * (0.5 * self.bend[side] + r * cubic))
+    /// The terms of a (`side` 0) or b (1) other than κu, at most, for r in an interval below the ring's radius R. With e, c, z for the three
+    /// terms of [`Ring::joint`] on a unit vector, s = r/R ≤ 1 and z ≥ 0,
+    /// ```text
+    /// e + rc + r²z ≤ s(e + Rc + R²z) + (1−s)e ≤ s·joint + (1−s)·½bend
+    /// ```
+    fn growth(&self, [low, high]: [f64; 2], side: usize, ring: &Ring) -> f64 {
+        let (flat, joint) = (0.5 * self.bend[side], ring.joint[side]);
+        if !joint.is_finite() {
+            return f64::INFINITY;
+        }
+        let square = |r: f64| r * r * (flat + (joint - flat) * (r / ring.radius));
+        // A cubic in r turns once beside 0.
+        let turn = -2.0 * flat * ring.radius / (3.0 * (joint - flat));
+        let inside = if low < turn && turn < high { square(turn) } else { f64::NEG_INFINITY };
+        high * self.bias + square(low).max(square(high)).max(inside)
     }
 
     /// a and b, where r and u lie in two intervals. Infinite beyond what is known.
@@ -112,15 +126,16 @@ impl Envelope {
             |values: &[f64], sign: f64| values.iter().fold(f64::NEG_INFINITY, |m, x| m.max(sign * x));
         let side = |side: usize| {
             let (sign, centre) = if side == 0 { (-1.0, -self.centre[0]) } else { (1.0, self.centre[1]) };
-            let by_terms = largest(&products, sign) + self.growth(high, side, ring);
+            let by_terms = largest(&products, sign) + self.growth(r, side, ring);
             let bent = sign * (ring.curvature[side] - 1.0);
             let square = if bent >= 0.0 { high * high } else { low * low };
             let by_curvature = largest(&slopes, sign) + self.gradient[1] * high + 0.5 * bent * square;
+            // The terms may cancel, so their sizes count.
+            let bent = high * high * (1.0 + self.bend[side].abs() + ring.joint[side].abs());
             let sizes = self.centre[0].abs()
                 + self.centre[1].abs()
-                + high * (self.trace * (1.0 + high * high))
-                + high * high
-                + by_terms.abs().min(by_curvature.abs());
+                + high * (self.bias + self.trace * (1.0 + high * high))
+                + if by_terms < by_curvature { bent } else { high * high + by_curvature.abs() };
             centre + by_terms.min(by_curvature) + LOST * (1e-3 + sizes)
         };
         [side(0), side(1)]
@@ -132,7 +147,8 @@ impl Envelope {
         let Some(ring) = self.ring(r) else { return f64::INFINITY };
         let [below, above] = ring.quartic;
         let quartic = error / 6.0 + r * below.max(above) / 24.0;
-        let rest = self.bias + 0.5 * error + r * (0.5 * self.bend[0].max(self.bend[1]) + r * quartic);
+        let rest =
+            self.bias + 0.5 * error + r * (0.5 * self.bend[0].max(self.bend[1]).max(0.0) + r * quartic);
         let centre = self.centre[1].max(-self.centre[0]).max(0.0);
         (centre + r * rest) * (1.0 + LOST) + LOST * (1e-3 + r * self.trace * (1.0 + r * r) + r * r)
     }
@@ -148,13 +164,16 @@ impl Envelope {
     fn on_sphere(&self, r: f64, side: usize) -> Option<[Bound; 2]> {
         let ring = self.ring(r)?;
         let sign = if side == 0 { -1.0 } else { 1.0 };
-        let by_terms = Bound { level: self.growth(r, side, ring), tilt: sign * self.kappa(r) * r };
+        let by_terms = Bound { level: self.growth([r; 2], side, ring), tilt: sign * self.kappa(r) * r };
         let bent = sign * (ring.curvature[side] - 1.0);
         let level = self.gradient[1] * r + 0.5 * bent * r * r;
         let by_curvature = Bound { level, tilt: sign * self.gradient[0] * r };
         let raised = |b: Bound| {
-            let sizes =
-                r * r * (1.0 + bent.abs()) + b.level.abs() + b.tilt.abs() + self.trace * r * (1.0 + r * r);
+            let joint = if ring.joint[side].is_finite() { ring.joint[side].abs() } else { 0.0 };
+            let sizes = r * r * (1.0 + bent.abs() + joint + self.bend[side].abs())
+                + b.level.abs()
+                + b.tilt.abs()
+                + self.trace * r * (1.0 + r * r);
             Bound { level: b.level + LOST * (1e-3 + sizes), ..b }
         };
         Some([raised(by_terms), raised(by_curvature)])

@@ -107,7 +107,7 @@ fn the_envelope_of_a_model_holds_at_every_point_and_each_constant_of_it_is_neede
                 bias: (g + 0.5 * tau).abs() + 1e-9,
                 trace: tau.abs(),
                 harmonic: taylor.harmonic,
-                bend: [(1.0 - least).max(0.0), (most - 1.0).max(0.0)],
+                bend: [1.0 - least, most - 1.0],
                 rings: taylor.rings.clone(),
             };
             // D' − D'(0).
@@ -127,13 +127,19 @@ fn the_envelope_of_a_model_holds_at_every_point_and_each_constant_of_it_is_neede
                 change(&mut wrong);
                 above(&wrong) > 1e-6
             };
-            caught[0] |=
-                planted(&|e| e.rings.iter_mut().for_each(|r| (r.quartic[0] *= 0.5, r.curvature[0] = -1e9).0));
-            caught[1] |=
-                planted(&|e| e.rings.iter_mut().for_each(|r| (r.quartic[1] *= 0.5, r.curvature[1] = 1e9).0));
+            // In one dimension there is no harmonic cubic: half of the quartic.
+            for side in 0..2 {
+                caught[side] |= planted(&|e| {
+                    let bend = 0.5 * e.bend[side];
+                    e.rings.iter_mut().for_each(|r| {
+                        r.joint[side] -= 0.5 * (r.joint[side] - bend);
+                        r.curvature[side] = [-1e9, 1e9][side];
+                    })
+                });
+            }
             caught[2] |= planted(&|e| e.trace *= 0.5);
             caught[3] |=
-                planted(&|e| e.rings.iter_mut().for_each(|r| (r.quartic[0] = 1e9, r.curvature[0] += 0.2).0));
+                planted(&|e| e.rings.iter_mut().for_each(|r| (r.joint[0] = 1e9, r.curvature[0] += 0.2).0));
             caught[4] |= planted(&|e| e.bend = [0.0; 2]);
         }
     }

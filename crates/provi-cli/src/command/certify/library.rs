@@ -2,9 +2,8 @@
 
 use provi::{Gaussian, Seed};
 use provi_analysis::Problem;
-use provi_analysis::model::compiled::{Compiled, ConstrainedRecord, Digests, LibraryRecord};
-use provi_analysis::options::{LibraryOptions, ModelOptions};
-use provi_analysis::record::fit_file::FitFile;
+use provi_analysis::model::compiled::{Compiled, ConstrainedRecord, Digests};
+use provi_analysis::options::ModelOptions;
 use provi_analysis::record::gaussian_file::GaussianFile;
 use provi_analysis::run::claims::{Claim, Verdict};
 use provi_ffi::Include;
@@ -12,7 +11,7 @@ use provi_ffi::Include;
 use super::judge;
 use crate::args::CertifyArgs;
 use crate::command::Outcome;
-use crate::command::library::open;
+use crate::command::library::{open, open_again};
 use crate::failure::{Failure, Result};
 
 pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcome> {
@@ -21,20 +20,13 @@ pub(super) fn execute(args: &CertifyArgs, given: &GaussianFile) -> Result<Outcom
     }
     // A fit of anything else is certified like a Gaussian of another tool.
     let stored = given.record.as_deref().and_then(|record| Some((record, record.model.library.as_ref()?)));
-    let (mut library, mut expected) = (args.library.clone(), Digests::default());
-    if let Some((record, stored)) = stored {
-        if !args.force {
-            expected = refuse_another_model(record, stored, &library)?;
-        }
-        // If nothing is declared, use what the fit was made with.
-        if library.mu.is_none() {
-            (library.mu, library.smoothness) = (stored.mu, stored.smoothness);
-        }
-    }
     let record = stored.map(|(record, _)| record);
     // The seed of the model's own random numbers is that of the fit.
     let seed = record.map_or(args.seed.unwrap_or_default(), |record| record.seed);
-    let compiled = open(&library, None, seed, expected)?;
+    let compiled = match record {
+        Some(record) => open_again(record, &args.library, args.force)?,
+        None => open(&args.library, None, seed, Digests::default())?,
+    };
     // The quantities on a Stan model's own scale are drawn again too.
     let own_scale = match record.and_then(|record| record.constrained.as_ref()) {
         Some(stored) => {
@@ -92,28 +84,4 @@ fn on_own_scale(stored: &ConstrainedRecord, compiled: &Compiled, q: &Gaussian, s
         now: found.map_or("–".to_owned(), |now| count(&now.names)),
         verdict,
     }
-}
-
-/// Refuses another model than the fit's, unless --force. Returns the digests that the files must have.
-fn refuse_another_model(record: &FitFile, stored: &LibraryRecord, given: &LibraryOptions) -> Result<Digests> {
-    let other = |what: &str, stored: String, given: String| {
-        Err(Failure::OtherModel { what: what.to_owned(), stored, given })
-    };
-    let named = |text: String| if text.is_empty() { "none".to_owned() } else { text };
-    let data = Some(record.model.data_sha256.clone()).filter(|digest| !digest.is_empty());
-    if data.is_some() != given.data_file.is_some() {
-        let shown = given.data_file.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        return other("--data", named(record.model.data.clone()), named(shown));
-    }
-    if let Some(mu) = given.mu {
-        let shown = |mu: Option<f64>, top: Option<f64>| {
-            let number = |x: Option<f64>| x.map_or("none".to_owned(), |x| x.to_string());
-            format!("{} and {}", number(mu), number(top))
-        };
-        let (before, now) = (shown(stored.mu, stored.smoothness), shown(Some(mu), given.smoothness));
-        if before != now {
-            return other("--mu and --smoothness", before, now);
-        }
-    }
-    Ok(Digests { model: Some(stored.sha256.clone()), data, init: None })
 }

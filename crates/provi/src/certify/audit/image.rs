@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::base::linalg::Cholesky;
     use crate::base::matrix::Matrix;
-    use crate::certify::audit::rounding::relative_inverse;
+    use crate::certify::rounding::relative_inverse;
     use crate::glm::design::Design;
     use crate::glm::expectation::neg_elbo;
     use crate::glm::{Family, Glm, Prior};

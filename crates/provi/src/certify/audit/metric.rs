@@ -1,9 +1,9 @@
 //! A lower curvature as a metric, with the Lipschitz constant of the residual in it.
 
-use super::rounding::Allowance;
 use crate::base::error::{Error, Result};
 use crate::base::linalg::{Cholesky, eigenvalue_error, eigenvalues};
 use crate::base::matrix::Matrix;
+use crate::certify::rounding::Allowance;
 use crate::theory::certificate as theory;
 
 /// H (in coordinates where q is standard), its Cholesky factor, and the Lipschitz constant of

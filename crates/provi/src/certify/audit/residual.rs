@@ -2,7 +2,6 @@
 
 use super::Between;
 use super::metric::Metric;
-use super::rounding::Allowances;
 use super::transport::Ascents;
 use crate::base::chunked;
 use crate::base::draws::Draws;
@@ -11,6 +10,7 @@ use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::matrix::packed_index;
 use crate::base::scratch::Scratch;
+use crate::certify::rounding::Allowances;
 use crate::target::evaluate::Evaluator;
 use provi_kernels::{axpy, dot};
 use std::ops::ControlFlow;

@@ -5,9 +5,9 @@ use super::ball::Choice;
 use super::measure::{LEAST_DRAWS, PILOT_DRAWS};
 use super::metric::Metric;
 use super::residual::Residuals;
-use super::rounding::Allowance;
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::Result;
+use crate::certify::rounding::Allowance;
 use crate::theory::certificate as theory;
 
 /// What an ascent of the transport bound may leave unfound, in nats and as a part of the pilot's mean.

@@ -5,13 +5,13 @@
 //! done, another takes its place.
 
 use super::metric::Metric;
-use super::rounding::{Allowance, Allowances};
 use crate::base::chunked;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
 use crate::base::scratch::Scratch;
 use crate::base::secant;
 use crate::base::stop;
+use crate::certify::rounding::{Allowance, Allowances};
 use crate::sgd::memory::ascents_at_once;
 use crate::target::evaluate::Evaluator;
 use crate::theory::certificate as theory;

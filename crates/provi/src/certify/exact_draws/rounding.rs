@@ -107,8 +107,8 @@ fn log_near_bound(frame: &Frame<'_>, layer: &Layer, radius: f64, bound: &[f64]) 
     if sum > 0.0 { sum.ln() } else { largest + (2.0 * rows.len() as f64).ln() }
 }
 
-/// The same for draws of q itself, 2η + ρ.
-pub(super) fn of_gaussian(frame: &Frame<'_>) -> f64 {
+/// The same for draws of q itself of which at least one in `proposals` is kept, 2η + ρ.
+pub(super) fn of_gaussian(frame: &Frame<'_>, proposals: f64) -> f64 {
     let (q, d) = (&frame.q, frame.q.dim());
     let radius = radii(d)[NEAR];
     let Some(known) = frame.model.rounding_in(q, &[radius], None).pop() else { return f64::INFINITY };
@@ -117,5 +117,5 @@ pub(super) fn of_gaussian(frame: &Frame<'_>) -> f64 {
     let moved: f64 = (0..d).map(|i| known.sizes[i] * place(i)).sum();
     let unit = (d as f64 + 8.0) * f64::EPSILON;
     let size = frame.model.linear.constant.abs() + radius * radius;
-    2.0 * (known.value + unit * (moved + size)) + WEIGHTS + chi_square_tail(d, radius * radius)
+    2.0 * (known.value + unit * (moved + size)) + WEIGHTS + proposals * chi_square_tail(d, radius * radius)
 }

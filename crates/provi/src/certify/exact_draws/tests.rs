@@ -3,6 +3,7 @@
 use super::chain;
 use super::envelope::{Envelope, Slabs};
 use super::layer::{Frame, Layer};
+use super::rows::MOST_WAVE;
 use super::*;
 use crate::auto::solve::Solver;
 use crate::base::error::Error;
@@ -39,6 +40,12 @@ fn model(family: Family, d: usize) -> Glm {
 fn somewhere(d: usize) -> Gaussian<Triangular> {
     let c = Matrix::diagonal(&vec![0.5; d]);
     Gaussian::from_covariance(&vec![-0.5; d], c).unwrap()
+}
+
+/// Draws through an envelope.
+fn through(model: &Glm, envelope: Box<dyn Envelope>, seed: Seed) -> ExactDraws<'_> {
+    let proposer = OfRows { model: Cow::Borrowed(model), envelope };
+    ExactDraws::through(Way::Rows(Box::new(proposer)), None, seed, [1.0, 0.0])
 }
 
 /// sup |F_n − F| over what makes a false alarm of `LEVEL`.
@@ -98,7 +105,7 @@ fn narrow<'m>(model: &'m Glm, q: &Gaussian<Triangular>, widths: &[f64]) -> Exact
         .map(|w| Layer::new(&frame, frame.spreads.iter().map(|s| s * w).collect()).unwrap().unwrap())
         .collect();
     let slabs = Slabs::new(layers, frame.middles.clone());
-    ExactDraws::through(Cow::Borrowed(model), None, Box::new(slabs), Seed(3), [1.0, 0.0])
+    through(model, Box::new(slabs), Seed(3))
 }
 
 fn along(points: &Matrix, v: &[f64]) -> Vec<f64> {
@@ -236,7 +243,7 @@ fn planted_mistakes_are_seen() {
         let slabs = Slabs::new(WIDTHS.map(layer).into(), frame.middles.clone());
         let planted = Planted { own: slabs, mistake };
         let envelope = Box::new(planted);
-        let mut draws = ExactDraws::through(Cow::Borrowed(&model), None, envelope, Seed(3), [1.0, 0.0]);
+        let mut draws = through(&model, envelope, Seed(3));
         let points = draws.draw(FEWER).unwrap();
         let worst = [[1.0, 0.0], [0.0, 1.0], [1.0, -2.0]]
             .map(|v| excess(along(&points, &v), distribution(&model, &v)))
@@ -254,7 +261,7 @@ fn a_density_above_its_envelope_is_no_draw() {
     let mut layer = Layer::new(&frame, vec![f64::INFINITY; frame.len()]).unwrap().unwrap();
     layer.height -= 1.0;
     let slabs = Slabs::new(vec![layer], frame.middles.clone());
-    let mut draws = ExactDraws::through(Cow::Borrowed(&model), None, Box::new(slabs), Seed(3), [1.0, 0.0]);
+    let mut draws = through(&model, Box::new(slabs), Seed(3));
     let refused = draws.draw(1000).unwrap_err();
     assert!(matches!(refused, Error::AboveEnvelope { .. }), "{refused}");
 }
@@ -322,8 +329,7 @@ fn a_coarse_search_changes_cost_alone() {
         let layers = chain::cheapest(&frame, Search { apart, coarse }).unwrap().unwrap();
         assert!(!apart || layers[0].free_radius() > 2.5, "{}", layers[0].free_radius());
         let slabs = Slabs::new(layers, frame.middles.clone());
-        let mut draws =
-            ExactDraws::through(Cow::Borrowed(&model), None, Box::new(slabs), Seed(5), [1.0, 0.0]);
+        let mut draws = through(&model, Box::new(slabs), Seed(5));
         let points = draws.draw(FEWER).unwrap();
         for v in [[1.0, 0.0], [0.0, 1.0], [1.0, -2.0]] {
             let excess = excess(along(&points, &v), distribution(&model, &v));

@@ -11,11 +11,11 @@
 //! miss that much mass: the evidence with the draws of G mixed in, minus the evidence without them.
 
 use super::limits::ELSEWHERE;
+use super::stretch::{ISOTROPIC, Stretch};
 use crate::base::draws::Draws;
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::norm;
-use crate::base::matrix::packed_index;
 use crate::base::stop;
 use crate::target::evaluate::Evaluator;
 use crate::target::mode::{Mode, Path, climb_for, rough_laplace};
@@ -28,9 +28,7 @@ const AWAY: usize = 5;
 const STEEP: usize = 3;
 /// Far draws that are looked at, and how far they are stretched.
 pub(super) const FAR_DRAWS: usize = 400;
-pub(super) const STRETCHES: [f64; 2] = [4.0, 8.0];
-/// In this few dimensions they are stretched in every direction, else along one coordinate after the other.
-pub(super) const ISOTROPIC: usize = 6;
+const STRETCHES: [f64; 2] = [4.0, 8.0];
 /// A draw from farther out is climbed from if the cosine between its slope and the way back to q is below this, or if
 /// its slope differs from that of q by this many times its distance.
 const PULLED_BACK: f64 = 0.5;
@@ -203,14 +201,16 @@ pub(super) fn look(
 /// Points that depend on q by its mean only: around the mean and around the origin, near and far on the scale of the
 /// coordinates themselves, which is that of a search that knows nothing.
 fn anywhere(q: &dyn Law, stream: &Draws) -> Vec<Vec<f64>> {
-    let d = q.components()[0].dim();
+    let components = q.components();
+    let d = components[0].dim();
     let point = |k: usize| {
-        let mut z = vec![0.0; d];
+        let (mut z, pair) = (vec![0.0; d], k / 2);
         stream.fill(k as u64, ANYWHERE_LANE, &mut z);
-        z.iter_mut().for_each(|x| *x *= RADII[k / 2 % RADII.len()]);
+        // Around each component at one radius, then at the next. The origin takes its radii in turn.
+        let radius = if k.is_multiple_of(2) { pair / components.len() } else { pair };
+        z.iter_mut().for_each(|x| *x *= RADII[radius % RADII.len()]);
         if k.is_multiple_of(2) {
-            let components = q.components();
-            axpy(1.0, components[k / 2 % components.len()].mean(), &mut z);
+            axpy(1.0, components[pair % components.len()].mean(), &mut z);
         }
         z
     };
@@ -240,6 +240,14 @@ fn settled<T>(found: Result<Option<T>>) -> Result<Option<T>> {
     }
 }
 
+/// The stretch of far draw k in d dimensions.
+pub(super) fn far_stretch(k: usize, d: usize) -> Stretch {
+    Stretch {
+        factor: STRETCHES[k % STRETCHES.len()],
+        along: (d > ISOTROPIC).then_some(k / STRETCHES.len() % d),
+    }
+}
+
 /// Looks at points far out.
 pub(super) fn far(
     target: Evaluator<'_>,
@@ -251,19 +259,7 @@ pub(super) fn far(
     let (mut u, mut z) = (vec![0.0; FAR_DRAWS * d], vec![0.0; FAR_DRAWS * d]);
     for (k, u) in u.chunks_exact_mut(d).enumerate() {
         stream.fill(k as u64, FAR_LANE, u);
-        let c = STRETCHES[k % STRETCHES.len()];
-        if d <= ISOTROPIC {
-            u.iter_mut().for_each(|x| *x *= c);
-        } else {
-            // Coordinate i changes most along row i of C.
-            let (i, mut v) = (k / STRETCHES.len() % d, vec![0.0; d]);
-            let row = packed_index(i, 0);
-            v[..=i].copy_from_slice(&q.factor()[row..=row + i]);
-            let length = norm(&v);
-            v.iter_mut().for_each(|x| *x /= length);
-            let along = dot(u, &v);
-            axpy((c - 1.0) * along, &v, u);
-        }
+        far_stretch(k, d).apply(q, u);
     }
     q.transport(&u, &mut z);
     let (mut values, mut slopes) = (vec![0.0; FAR_DRAWS], vec![0.0; FAR_DRAWS * d]);

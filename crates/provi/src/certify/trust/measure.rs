@@ -2,7 +2,7 @@
 
 use super::elsewhere::{self, Outside, Seen, Unusual};
 use super::limits::NEARLY_EQUAL;
-use super::wide::{self, Farther, Stretch, Weighed};
+use super::wide::{self, Farther, Weighed};
 use super::{Agreement, Proof, Verdict, Witnesses};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
@@ -296,7 +296,7 @@ fn wide(
         let mut logs = vec![0.0; BATCH];
         for (k, (u, log)) in u.chunks_exact_mut(d).zip(&mut logs).enumerate() {
             stream.fill((begin + k) as u64, 2, u);
-            let how = Stretch::of(begin + k, d);
+            let how = wide::stretch(begin + k, d);
             *log = -0.5 * dot(u, u) - normaliser - how.log_volume(d);
             how.apply(q, u);
         }

@@ -7,9 +7,10 @@
 //! ```
 //! over components and coordinates: it vanishes where no component wants to move.
 
-use super::elsewhere::{self, FAR_DRAWS, FAR_LANE, Law, Outside, Seen, Unusual};
+use super::elsewhere::{self, FAR_DRAWS, FAR_LANE, Law, Outside, Seen, Unusual, far_stretch};
 use super::measure::{self, BATCH, Trust};
-use super::wide::{self, Farther, Stretch, Weighed};
+use super::stretch::Stretch;
+use super::wide::{self, Farther, Weighed};
 use super::{Agreement, Witnesses};
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
@@ -285,7 +286,7 @@ fn wide(
     outside: &mut Outside,
 ) -> Result<(f64, f64, Weighed)> {
     let d = law.q.dim();
-    let how = |k: usize| Stretch::of(k, d);
+    let how = |k: usize| wide::stretch(k, d);
     let (mut farther, mut found) = (Farther::new(law), Weighed::default());
     let mut weights = Vec::with_capacity(wide::DRAWS);
     for begin in (0..wide::DRAWS).step_by(BATCH) {
@@ -307,11 +308,7 @@ fn wide(
 
 /// Looks at points far out.
 fn far(target: Evaluator<'_>, law: &Drawn<'_>, outside: &mut Outside) -> Result<()> {
-    let d = law.q.dim();
-    let how = |k: usize| Stretch {
-        factor: elsewhere::STRETCHES[k % elsewhere::STRETCHES.len()],
-        along: (d > elsewhere::ISOTROPIC).then_some(k / elsewhere::STRETCHES.len() % d),
-    };
+    let how = |k: usize| far_stretch(k, law.q.dim());
     stretched(target, law, (0, FAR_DRAWS, FAR_LANE), how, outside)?;
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Draws of q that are stretched, and what draws of both kinds say about the posterior's means and standard deviations.
 //!
-//! Draw k is stretched c times along v, the direction in which coordinate i = k mod d changes most: u = w + (c − 1)(wᵀv)v
-//! with w ~ N(0, I). In few dimensions every other draw is stretched in all directions, u = cw.
+//! Draw k is stretched c times along v, the direction in which one coordinate changes most: u = w + (c − 1)(wᵀv)v with w ~ N(0, I).
+//! Coordinates take turns, four draws each; above 500, where there are fewer draws, they are picked at equal distances. In few dimensions every
+//! other draw is stretched in all directions, u = cw.
 //!
 //! Draws of q alone show a heavy tail of the posterior only where q has its last draws, and there with the largest weights: by chance it looks
 //! short or long. So all draws are weighted by the mixture that they come from (Veach and Guibas, *Optimally
@@ -16,63 +17,26 @@
 //! For a mixture q it is the mean of those of its components, in proportion to their parts in q at z.
 
 use super::elsewhere::Law;
+use super::stretch::{ISOTROPIC, Stretch};
 use crate::base::draws::Draws;
 use crate::base::error::Result;
-use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::norm;
-use crate::base::matrix::packed_index;
+use crate::base::gaussian::Gaussian;
 use crate::base::mixture::{log_sum_exp, whiten};
 use crate::base::stop;
 use crate::certify::estimate::psis;
-use provi_kernels::{axpy, dot};
+use provi_kernels::dot;
 
 /// Stretched draws, and how far they are stretched in turn.
 pub(super) const DRAWS: usize = 2_000;
 pub(super) const STRETCHES: [f64; 2] = [2.0, 3.0];
-/// In this few dimensions, half of them are stretched in every direction.
-const ISOTROPIC: usize = 6;
 
-/// How draws are stretched: in every direction, or along the direction in which one coordinate changes most.
-#[derive(Clone, Copy)]
-pub(super) struct Stretch {
-    pub(super) factor: f64,
-    pub(super) along: Option<usize>,
-}
-
-impl Stretch {
-    /// That of wide draw k in d dimensions.
-    pub(super) fn of(k: usize, d: usize) -> Self {
-        Self {
-            factor: STRETCHES[k / 2 % STRETCHES.len()],
-            along: (d > ISOTROPIC || k % 2 == 1).then_some(k / 4 % d),
-        }
+/// The stretch of wide draw k in d dimensions.
+pub(super) fn stretch(k: usize, d: usize) -> Stretch {
+    let turn = if d <= DRAWS / 4 { k / 4 % d } else { k * d / DRAWS };
+    Stretch {
+        factor: STRETCHES[k / 2 % STRETCHES.len()],
+        along: (d > ISOTROPIC || k % 2 == 1).then_some(turn),
     }
-
-    /// Stretches u.
-    pub(super) fn apply(self, q: &Gaussian<Triangular>, u: &mut [f64]) {
-        match self.along {
-            None => u.iter_mut().for_each(|x| *x *= self.factor),
-            Some(i) => {
-                let v = direction(q, i);
-                axpy((self.factor - 1.0) * dot(u, &v), &v, u);
-            }
-        }
-    }
-
-    /// By how much the stretch lowers the log density at its draws: the logarithm of its determinant.
-    pub(super) fn log_volume(self, d: usize) -> f64 {
-        if self.along.is_none() { d as f64 * self.factor.ln() } else { self.factor.ln() }
-    }
-}
-
-/// Row i of C, normalised.
-fn direction(q: &Gaussian<Triangular>, i: usize) -> Vec<f64> {
-    let mut v = vec![0.0; q.dim()];
-    let row = packed_index(i, 0);
-    v[..=i].copy_from_slice(&q.factor()[row..=row + i]);
-    let length = norm(&v);
-    v.iter_mut().for_each(|x| *x /= length);
-    v
 }
 
 /// log Σⱼ nⱼ qⱼ/q at any point. In logarithms throughout: far from a component its ratio is infinite where its part in q is zero.
@@ -101,7 +65,7 @@ impl Farther {
             u: vec![0.0; d],
         };
         for k in 0..DRAWS {
-            let counts = Stretch::of(k, d).along.map_or(&mut out.everywhere, |i| &mut out.along[i]);
+            let counts = stretch(k, d).along.map_or(&mut out.everywhere, |i| &mut out.along[i]);
             counts[k / 2 % STRETCHES.len()] += 1.0;
         }
         out
@@ -181,7 +145,8 @@ pub(super) fn moved(
     }
     let of = |s: &[f64; 4]| {
         let (weighted, plain) = (s[1] - s[0] * s[0], s[3] - s[2] * s[2]);
-        ((s[0] - s[2]).abs(), (0.5 * (weighted / plain).ln()).abs())
+        // All weight on one draw leaves no variance, or rounding of either sign: an infinite change, and never a NaN, which a maximum drops.
+        ((s[0] - s[2]).abs(), (0.5 * (weighted / plain).max(0.0).ln()).abs())
     };
     Ok(sums.iter().map(of).fold((0.0, 0.0), |a: (f64, f64), b| (a.0.max(b.0), a.1.max(b.1))))
 }
@@ -190,6 +155,7 @@ pub(super) fn moved(
 mod tests {
     use super::*;
     use crate::base::draws::{Purpose, Seed};
+    use crate::base::gaussian::Triangular;
     use crate::base::mixture::Mixture;
     use crate::certify::trust::limits::GOOD_SD_CHANGE;
     use crate::certify::trust::mixture::Drawn;
@@ -225,7 +191,7 @@ mod tests {
         let (q, mut farther) = (q(), Farther::new(&q()));
         for z in [[1.0, -2.0], [4.0, 0.0], [-7.0, -1.0], [1.0, 1.0]] {
             let own = density(&z, q.mean(), [4.0, 1.6, 0.89]);
-            let of = |k: usize| density(&z, q.mean(), stretched(Stretch::of(k, 2))) / own;
+            let of = |k: usize| density(&z, q.mean(), stretched(stretch(k, 2))) / own;
             let expected: f64 = (0..DRAWS).map(of).sum();
             let found = farther.at(&q, &z).exp();
             assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
@@ -242,6 +208,19 @@ mod tests {
         let law = Drawn::new(&apart, Seed(1));
         for z in [[1.0, -2.0], [900.0, 0.0], [-4000.0, 3.0], [1e200, 0.0]] {
             assert!(!Farther::new(&law).at(&law, &z).is_nan(), "{z:?}");
+        }
+    }
+
+    /// Every coordinate has its turn up to the number of draws, and beyond it they are spread evenly.
+    #[test]
+    fn no_part_of_the_coordinates_is_left_out() {
+        for d in [1, 7, 499, 500, 501, 777, 2000, 6000] {
+            let mut turns: Vec<usize> = (0..DRAWS).filter_map(|k| stretch(k, d).along).collect();
+            turns.sort_unstable();
+            turns.dedup();
+            assert_eq!(turns.len(), d.min(DRAWS), "{d}");
+            let widest = turns.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(1);
+            assert!(widest <= d.div_ceil(DRAWS) && d - turns[turns.len() - 1] <= d.div_ceil(DRAWS), "{d}");
         }
     }
 
@@ -265,7 +244,7 @@ mod tests {
             }
             for k in 0..if wide_draws { DRAWS } else { 0 } {
                 stream.fill(k as u64, 2, &mut u);
-                Stretch::of(k, 1).apply(&q, &mut u);
+                stretch(k, 1).apply(&q, &mut u);
                 wide.points.push(1.27 * u[0]);
                 wide.ratios.push(log_p(1.27 * u[0]) + 0.5 * u[0] * u[0] + normaliser);
                 wide.farther.push(farther.at(&q, &[1.27 * u[0]]));

@@ -1,9 +1,13 @@
 //! From sums over the rows to Taylor's formula around an answer [psi-envelope].
 
 use super::Linear;
+use super::joint::{Cubic, Start, harmonic, lifted};
+use crate::base::chunked::{self, Chunks};
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
-use crate::base::linalg::{add_gram, eigenvalue_error, eigenvalues, mirror_lower, norm, safe_congruence};
+use crate::base::linalg::{
+    add_gram, eigenvalue_error, eigenvalues, largest_eigenvalue, mirror_lower, safe_congruence,
+};
 use crate::base::matrix::{Matrix, packed_index, packed_len};
 use crate::glm::rows::{Layout, POWER};
 use crate::target::Taylor;
@@ -16,8 +20,6 @@ const MOST: usize = 31;
 /// coefficients.
 const NARROW: usize = 12;
 const MANY: usize = 40;
-/// Columns up to which every quartic is flattened at its own best.
-const FEW: usize = 80;
 
 impl Linear {
     /// The sums to make, for so many radii and rows; nothing where there are too many coefficients.
@@ -49,12 +51,16 @@ impl Linear {
             mirror_lower(&mut out);
             out
         };
+        let hessian = |ring: usize, side: usize| {
+            let mut h = matrix(layout.curvature(ring, side), d);
+            h.add_scaled(1.0, &prior[side]);
+            (h, up * sums[layout.curvature_error(ring, side)])
+        };
         let curvature = |ring: usize| -> Result<[f64; 2]> {
             let mut out = [0.0; 2];
             for side in 0..2 {
-                let mut h = matrix(layout.curvature(ring, side), d);
-                h.add_scaled(1.0, &prior[side]);
-                let lost = up * sums[layout.curvature_error(ring, side)] + eigenvalue_error(&h);
+                let (h, lost) = hessian(ring, side);
+                let lost = lost + eigenvalue_error(&h);
                 if !lost.is_finite() {
                     out[side] = [0.0, f64::INFINITY][side];
                     continue;
@@ -65,32 +71,60 @@ impl Linear {
             // V is convex.
             Ok([out[0].max(0.0), out[1]])
         };
-        let mut rings = Vec::with_capacity(radii.len());
-        let mut theta = None;
-        for (k, &radius) in radii.iter().enumerate() {
-            let ring = k + 1;
-            let errors = [0, 1].map(|side| up * sums[layout.quartic_error(ring, side)]);
-            let mut quartic = [f64::INFINITY; 2];
-            let places = [layout.lower_quartic(ring), layout.upper_quartic(ring)];
-            for (side, place) in places.into_iter().enumerate().filter(|(side, _)| errors[*side].is_finite())
-            {
-                quartic[side] = errors[side]
-                    + match side == 0 && !layout.is_flat {
-                        true => flattened(&matrix(place, layout.wide()), d, &mut theta)?,
-                        false => largest(&matrix(place, d))?,
-                    };
+        let third = &sums[layout.third()];
+        let (cubic, cubic_error) = (third.to_vec(), up * sums[layout.third_error()]);
+        let trace: Vec<f64> = third
+            .chunks_exact(layout.wide())
+            .map(|row| (0..d).map(|j| row[packed_index(j, j)]).sum())
+            .collect();
+        let (rest, off) = harmonic(third, &trace);
+        let size = largest_on_the_sphere(&rest, d)? + off + cubic_error;
+        let whole = Cubic::new(&rest, d, off + cubic_error)?;
+        // ∓½(∇²U(0) − I), moved to its safe side.
+        let bends: [(Matrix, f64); 2] = std::array::from_fn(|side| {
+            let (mut h, lost) = hessian(0, side);
+            (0..d).for_each(|i| h[(i, i)] -= 1.0);
+            let mut out = Matrix::zeros(d, d);
+            out.add_scaled([-0.5, 0.5][side], &h);
+            (lifted(&out), 0.5 * lost)
+        });
+        let of_side = |k: usize, side: usize, start: &mut Start| -> Result<[f64; 2]> {
+            let (ring, radius) = (k + 1, radii[k]);
+            let error = up * sums[layout.quartic_error(ring, side)];
+            let (bend, bend_error) = &bends[side];
+            if !(error + bend_error + cubic_error).is_finite() {
+                return Ok([f64::INFINITY; 2]);
             }
-            rings.push(Ring { radius, quartic, curvature: curvature(ring)? });
+            let form = matrix(layout.quartic(ring, side), layout.quartic_columns());
+            let (alone, form) = match layout.is_flat {
+                true => (largest(&form)?, lifted(&form)),
+                false => (flattened(&form, d)?, form),
+            };
+            let errors = bend_error + radius * radius * error / 24.0;
+            Ok([error + alone, whole.joint(radius, (bend, &form), errors, start)?])
+        };
+        // d⁶ for each matrix. One radius after the other, for their best choices are alike.
+        let work = radii.len() * 2 * 40 * layout.wide() * layout.wide();
+        let sides = chunked::map(Chunks { len: 2, size: 1, work }, |range| {
+            range
+                .map(|side| {
+                    let mut start = Start::default();
+                    (0..radii.len()).map(|k| of_side(k, side, &mut start)).collect::<Result<Vec<_>>>()
+                })
+                .collect::<Result<Vec<_>>>()
+        });
+        let sides: Vec<Vec<[f64; 2]>> = sides.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        let mut rings = Vec::with_capacity(radii.len());
+        for (k, &radius) in radii.iter().enumerate() {
+            let of = |i: usize| [sides[0][k][i], sides[1][k][i]];
+            rings.push(Ring { radius, quartic: of(0), joint: of(1), curvature: curvature(k + 1)? });
         }
-        let (trace, harmonic) = split(&sums[layout.third()], d)?;
-        let (cubic, cubic_error) = (sums[layout.third()].to_vec(), up * sums[layout.third_error()]);
-        let harmonic = harmonic + cubic_error;
         let rates = self.family.has_tail().then(|| {
             let reach = sums[layout.lengths()].powf(1.0 / f64::from(POWER)) * (1.0 + 1e-9);
             let beside = (0..d).map(|i| prior[1][(i, i)]).sum::<f64>() + sums[layout.tame()];
             [sums[layout.rate()] * (1.0 + 1e-9), reach.max(1e-8), beside * (1.0 + 1e-9)]
         });
-        Ok(Taylor { curvature: curvature(0)?, trace, cubic, cubic_error, harmonic, rings, rates })
+        Ok(Taylor { curvature: curvature(0)?, trace, cubic, cubic_error, harmonic: size, rings, rates })
     }
 }
 
@@ -100,99 +134,51 @@ fn largest(a: &Matrix) -> Result<f64> {
     Ok(values[a.rows() - 1].max(0.0) + eigenvalue_error(a))
 }
 
-/// A bound of ⟨X, AX⟩ for X = vec(xxᵀ) of unit x: ⟨vec I, X⟩ = 1 = ‖X‖, so λ_max(A − θ·vec I vec Iᵀ) + θ for every θ. A large A is
-/// flattened at the θ that was best for the first, as a part of its trace.
-fn flattened(a: &Matrix, d: usize, known: &mut Option<f64>) -> Result<f64> {
+/// A bound of ⟨X, AX⟩ for X = vec(xxᵀ) of unit x: ⟨vec I, X⟩ = 1 = ‖X‖, so λ_max(A − θ·vec I vec Iᵀ) + θ for every θ. Rows in all directions alike
+/// have their best θ at tr A/(d(d+2)).
+fn flattened(a: &Matrix, d: usize) -> Result<f64> {
     let wide = a.rows();
     let trace: f64 = (0..wide).map(|i| a[(i, i)]).sum();
     if trace <= 0.0 {
         return Ok(0.0);
     }
-    let bound = |theta: f64| -> Result<f64> {
-        let mut moved = a.clone();
-        for i in 0..d {
-            for j in 0..d {
-                moved[(packed_index(i, i), packed_index(j, j))] -= theta;
-            }
-        }
-        let values = eigenvalues("fourth derivatives around an answer", &moved)?;
-        let lost = eigenvalue_error(&moved) + 4.0 * f64::EPSILON * (theta * d as f64 + trace);
-        Ok((values[wide - 1] + theta + lost).max(0.0))
-    };
-    if wide > FEW {
-        if let Some(part) = known {
-            return bound(*part * trace);
-        }
-        // Rows in all directions alike would have their best at tr A/(d(d+2)).
-        let middle = 1.0 / (d * (d + 2)) as f64;
-        let mut best = f64::INFINITY;
-        for part in [0.7, 1.0, 1.5].map(|x| x * middle) {
-            let found = bound(part * trace)?;
-            if found < best {
-                (best, *known) = (found, Some(part));
-            }
-        }
-        return Ok(best);
-    }
-    // Convex in θ: golden sections of [0, λ_max].
-    let golden = 0.5 * (5f64.sqrt() - 1.0);
-    let plain = bound(0.0)?;
-    let (mut low, mut high) = (0.0, plain);
-    let (mut left, mut right) = (high - golden * high, golden * high);
-    let (mut at_left, mut at_right) = (bound(left)?, bound(right)?);
-    for _ in 0..6 {
-        if at_left < at_right {
-            (high, right, at_right) = (right, left, at_left);
-            left = high - golden * (high - low);
-            at_left = bound(left)?;
-        } else {
-            (low, left, at_left) = (left, right, at_right);
-            right = low + golden * (high - low);
-            at_right = bound(right)?;
+    let theta = trace / (d * (d + 2)) as f64;
+    let mut moved = a.clone();
+    for i in 0..d {
+        for j in 0..d {
+            moved[(packed_index(i, i), packed_index(j, j))] -= theta;
         }
     }
-    Ok(at_left.min(at_right).min(plain))
+    let lost = 4.0 * f64::EPSILON * (theta * d as f64 + trace);
+    Ok((largest_eigenvalue(&moved)? + theta + lost).max(0.0))
 }
 
-/// τ of a cubic, and a bound of its harmonic rest on the sphere, rounding included:
+/// A bound of the harmonic rest of a cubic on the sphere:
 /// ```text
 /// T₀ = T − (τ_iδ_jk + τ_jδ_ik + τ_kδ_ij)/(d+2),   |T₀[x,x,x]| ≤ ‖T₀‖₂·‖xxᵀ − I/d‖ = ‖T₀‖₂√(1−1/d)
 /// ```
-/// for T₀ as a matrix of d rows takes I to zero.
-fn split(third: &[f64], d: usize) -> Result<(Vec<f64>, f64)> {
+/// for T₀ as a matrix of d rows takes I to zero. `rest` is T₀ᵀ row by row, so that its Gram matrix is T₀T₀ᵀ.
+fn largest_on_the_sphere(rest: &[f64], d: usize) -> Result<f64> {
     let wide = packed_len(d);
-    let trace: Vec<f64> =
-        third.chunks_exact(wide).map(|row| (0..d).map(|j| row[packed_index(j, j)]).sum()).collect();
-    // T₀ᵀ row by row, so that its Gram matrix is T₀T₀ᵀ.
-    let mut rest = vec![0.0; wide * d];
+    let mut scaled = rest.to_vec();
     for i in 0..d {
-        for j in 0..d {
-            for k in 0..=j {
-                let mut part = 0.0;
-                part += if j == k { trace[i] } else { 0.0 };
-                part += if i == k { trace[j] } else { 0.0 };
-                part += if i == j { trace[k] } else { 0.0 };
-                let scale = if j == k { 1.0 } else { std::f64::consts::SQRT_2 };
-                let place = packed_index(j, k);
-                rest[place * d + i] = third[i * wide + place] - scale * part / (d as f64 + 2.0);
-            }
+        for j in 0..i {
+            scaled[packed_index(i, j) * d..][..d].iter_mut().for_each(|x| *x *= std::f64::consts::SQRT_2);
         }
     }
     let mut gram = Matrix::zeros(d, d);
-    add_gram(&rest, d, &mut gram);
+    add_gram(&scaled, d, &mut gram);
     let whole: f64 = (0..d).map(|i| gram[(i, i)]).sum();
     let largest = eigenvalues("third derivatives around an answer", &gram)?[d - 1];
     let lost = eigenvalue_error(&gram) + (wide as f64 + 8.0) * f64::EPSILON * whole;
-    let part = (1.0 - 1.0 / d as f64).sqrt();
-    let slack = 32.0 * (d as f64 + 8.0) * f64::EPSILON * (norm(third) + norm(&trace));
-    let bound = (largest.max(0.0) + lost).sqrt() * part * (1.0 + 1e-12) + slack;
-    Ok((trace, bound))
+    Ok((largest.max(0.0) + lost).sqrt() * (1.0 - 1.0 / d as f64).sqrt() * (1.0 + 1e-12))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::draws::{Draws, Purpose, Seed};
+    use crate::base::linalg::norm;
 
     fn normals(draw: u64, count: usize) -> Vec<f64> {
         let mut out = vec![0.0; count];
@@ -222,8 +208,11 @@ mod tests {
                     (0..wide).for_each(|j| third[i * wide + j] += sign * a[i] * v[j]);
                 }
             }
-            let bound = flattened(&quartic, d, &mut None).unwrap();
-            let (trace, harmonic) = split(&third, d).unwrap();
+            let bound = flattened(&quartic, d).unwrap();
+            let trace: Vec<f64> =
+                third.chunks_exact(wide).map(|row| (0..d).map(|j| row[packed_index(j, j)]).sum()).collect();
+            let (rest, off) = harmonic(&third, &trace);
+            let harmonic = largest_on_the_sphere(&rest, d).unwrap() + off;
             let (mut most, mut largest, mut plain) = (0.0f64, 0.0f64, 0.0f64);
             for k in 0..20_000 {
                 let mut x = normals(1000 + k, d);

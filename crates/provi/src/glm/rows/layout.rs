@@ -11,7 +11,7 @@ pub(crate) const POWER: i32 = 32;
 pub(crate) struct Layout {
     pub(crate) dim: usize,
     pub(crate) rings: usize,
-    /// Whether γ⁻ is bounded as γ⁺ is, by d columns.
+    /// Whether quartics are bounded by d columns: (a·x)⁴ ≤ ‖a‖²(a·x)².
     pub(crate) is_flat: bool,
 }
 
@@ -71,26 +71,22 @@ impl Layout {
         self.square(2 * ring + side)
     }
 
-    /// The same of γ⁺‖a_n‖².
-    pub(crate) fn upper_quartic(self, ring: usize) -> Range<usize> {
-        self.square(2 * (self.rings + 1) + ring - 1)
-    }
-
-    /// Columns of [`Layout::lower_quartic`].
+    /// Columns of [`Layout::quartic`].
     pub(crate) fn quartic_columns(self) -> usize {
         if self.is_flat { self.dim } else { self.wide() }
     }
 
-    /// Σ_nγ⁻_n vec(a_na_nᵀ)vec(a_na_nᵀ)ᵀ, or Σ_nγ⁻_n‖a_n‖²a_na_nᵀ.
-    pub(crate) fn lower_quartic(self, ring: usize) -> Range<usize> {
-        let first = self.square(2 * (self.rings + 1) + self.rings).start;
+    /// Σ_nγ_n vec(a_na_nᵀ)vec(a_na_nᵀ)ᵀ, or Σ_nγ_n‖a_n‖²a_na_nᵀ, for γ⁻ (`side` 0) and γ⁺.
+    pub(crate) fn quartic(self, ring: usize, side: usize) -> Range<usize> {
+        let first = self.square(2 * (self.rings + 1)).start;
         let size = self.quartic_columns() * self.quartic_columns();
-        first + (ring - 1) * size..first + ring * size
+        let place = 2 * (ring - 1) + side;
+        first + place * size..first + (place + 1) * size
     }
 
     /// How many numbers there are.
     pub(crate) fn width(self) -> usize {
-        self.lower_quartic(self.rings).end
+        self.quartic(self.rings, 1).end
     }
 }
 
@@ -121,8 +117,8 @@ mod tests {
                 }
             }
             if ring > 0 {
-                take(layout.upper_quartic(ring));
-                take(layout.lower_quartic(ring));
+                take(layout.quartic(ring, 0));
+                take(layout.quartic(ring, 1));
             }
         }
         assert!(used.iter().all(|&count| count == 1));

@@ -153,8 +153,8 @@ impl Block<'_> {
             let shapes: Vec<Shape> = seen
                 .iter()
                 .map(|row| {
-                    let reach = radius * row.length * (1.0 + 1e-12) + row.off;
-                    family.shape(row.mean, reach, row.response)
+                    let reach = radius * row.length * (1.0 + 1e-12);
+                    family.shape(row.mean, row.off, reach, row.response)
                 })
                 .collect();
             // Adds Σ_nθ_nv_nv_nᵀ, and what it may be off by as a form of degree `power` in x.
@@ -188,16 +188,13 @@ impl Block<'_> {
                 let place = (layout.curvature_error(ring, side), layout.curvature(ring, side));
                 add(sums, whitened, d, 2, place, &|k| shapes[k].curvature[side]);
             }
-            if ring > 0 {
-                // γ(a·x)⁴ ≤ γ‖a‖²(a·x)² for a unit x.
-                let flat = |side: usize, k: usize| shapes[k].fourth[side] * seen[k].length.powi(2);
-                let place = (layout.quartic_error(ring, 0), layout.lower_quartic(ring));
+            for side in 0..if ring > 0 { 2 } else { 0 } {
+                let place = (layout.quartic_error(ring, side), layout.quartic(ring, side));
+                let fourth = |k: usize| shapes[k].fourth[side];
                 match layout.is_flat {
-                    true => add(sums, whitened, d, 2, place, &|k| flat(0, k)),
-                    false => add(sums, squared, wide, 4, place, &|k| shapes[k].fourth[0]),
+                    true => add(sums, whitened, d, 2, place, &|k| fourth(k) * seen[k].length.powi(2)),
+                    false => add(sums, squared, wide, 4, place, &fourth),
                 }
-                let place = (layout.quartic_error(ring, 1), layout.upper_quartic(ring));
-                add(sums, whitened, d, 2, place, &|k| flat(1, k));
             }
         }
     }

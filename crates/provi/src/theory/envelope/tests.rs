@@ -160,9 +160,24 @@ impl Rows {
                 self.prior
                     + form(&|x| each.iter().map(|(a, w, f)| w * f[which] * dot(a, x).powi(2)).sum(), sign)
             };
+            // Every direction by itself.
+            let joint = |side: usize| {
+                let sign = if side == 0 { -0.5 } else { 0.5 };
+                let whole = |x: [f64; 2]| {
+                    let bend = h[0][0] * x[0] * x[0] + 2.0 * h[0][1] * x[0] * x[1] + h[1][1] * x[1] * x[1]
+                        - x[0] * x[0]
+                        - x[1] * x[1];
+                    let third = (cubic(x) - 3.0 / (d as f64 + 2.0) * dot(&tau, x)).abs();
+                    let fourth: f64 = each.iter().map(|(a, w, f)| w * f[side] * dot(a, x).powi(4)).sum();
+                    sign * bend + radius * third / 6.0 + radius * radius * fourth / 24.0
+                };
+                let found = form(&whole, 1.0);
+                found + 1e-4 * found.abs() + 1e-5
+            };
             Ring {
                 radius,
                 quartic: [quartic(0), quartic(1)],
+                joint: [joint(0), joint(1)],
                 curvature: [bent(2, -1.0) * (1.0 - 1e-4), bent(3, 1.0) * (1.0 + 1e-4)],
             }
         });
@@ -174,7 +189,7 @@ impl Rows {
             bias: (g[0] + 0.5 * tau[0]).hypot(g[1] + 0.5 * tau[1]) + 1e-9,
             trace: tau[0].hypot(tau[1]),
             harmonic: harmonic * (1.0 + 1e-4) + 1e-9,
-            bend: [(1.0 - eigen(-1.0)).max(0.0) + 1e-5, (eigen(1.0) - 1.0).max(0.0) + 1e-5],
+            bend: [1.0 - eigen(-1.0) + 1e-5, eigen(1.0) - 1.0 + 1e-5],
             rings: rings.collect(),
         }
     }
@@ -247,22 +262,23 @@ fn nothing_is_above_the_envelope_and_each_part_of_it_is_needed() {
             above(&rows, &wrong) > 1e-6
         };
         let flat = |ring: &mut Ring| ring.curvature = [-1e9, 1e9];
-        let steep = |ring: &mut Ring| ring.quartic = [1e9; 2];
-        caught[0] |= planted(&|e| {
-            e.rings.iter_mut().for_each(|ring| {
-                flat(ring);
-                ring.quartic[0] *= 0.3
-            })
-        });
-        caught[1] |= planted(&|e| {
-            e.rings.iter_mut().for_each(|ring| {
-                flat(ring);
-                ring.quartic[1] *= 0.3
-            })
-        });
+        let steep = |ring: &mut Ring| ring.joint = [1e9; 2];
+        // Without most of what is not the quadratic, and without most of the cubic.
+        for side in 0..2 {
+            caught[side] |= planted(&|e| {
+                let bend = 0.5 * e.bend[side];
+                e.rings.iter_mut().for_each(|ring| {
+                    flat(ring);
+                    ring.joint[side] -= 0.7 * (ring.joint[side] - bend)
+                })
+            });
+        }
         caught[2] |= planted(&|e| {
-            e.harmonic *= 0.2;
-            e.rings.iter_mut().for_each(flat)
+            let cubic = 0.8 * e.harmonic / 6.0;
+            e.rings.iter_mut().for_each(|ring| {
+                flat(ring);
+                ring.joint = ring.joint.map(|joint| joint - cubic * ring.radius)
+            })
         });
         caught[3] |= planted(&|e| {
             e.trace *= -1.0;

@@ -6,10 +6,10 @@ use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::norm;
 use crate::base::stop;
-use crate::certify::audit::Session;
 use crate::certify::audit::events::{Cubic, Tally};
 use crate::certify::audit::residual::{Beside, Fill, Residuals, go_on};
 use crate::certify::audit::sharp::MOST;
+use crate::certify::audit::{Session, USUAL};
 use crate::certify::certificate::DRAWS_OF_MASS;
 use crate::target::Taylor;
 use crate::theory::cells::Cells;
@@ -18,14 +18,16 @@ use provi_kernels::dot;
 
 /// Pilot draws.
 const PILOT: u64 = 600;
-/// Radii with their own bounds, for few coefficients and for more.
-const RINGS: [usize; 2] = [12, 7];
+/// Radii with their own bounds: at equal distances for few coefficients; for more, where a normal vector has its length and beyond.
+const EVEN: u32 = 12;
 const FEW: usize = 12;
+const BEYOND: [f64; 9] = [-0.8, 0.2, 1.0, 1.9, 2.9, 4.0, 5.3, 6.8, 8.5];
 /// Balls that are priced.
 const BALLS: u32 = 24;
-/// Parts of the draws that may be spent, and the bound of KL, as a multiple of what the pilot saw, for which each is enough: a close bound is
-/// worth some draws, and many are for a useful one. The pilot foresees too much rather than too little.
+/// Parts of the draws that may be spent, and the bound of KL, as a multiple of what the pilot saw, for which each is enough, if every mean is known
+/// to so many deviations: a close bound is worth some draws, and many are for a useful one. The pilot foresees too much rather than too little.
 const PARTS: [(f64, f64); 5] = [(0.0625, 1.1), (0.125, 1.1), (0.25, 1.6), (0.5, 1.5), (1.0, f64::INFINITY)];
+const MEANS: f64 = 0.04;
 
 impl Session<'_> {
     /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
@@ -41,9 +43,12 @@ impl Session<'_> {
             return Ok(None);
         }
         let d = self.q.dim();
-        let rings = RINGS[usize::from(d > FEW)];
-        let reach = (d as f64).sqrt() + 8.5;
-        let radii: Vec<f64> = (1..=rings).map(|k| reach * k as f64 / rings as f64).collect();
+        let root = (d as f64).sqrt();
+        let reach = root + BEYOND[BEYOND.len() - 1];
+        let radii: Vec<f64> = match d <= FEW {
+            true => (1..=EVEN).map(|k| reach * f64::from(k) / f64::from(EVEN)).collect(),
+            false => BEYOND.iter().map(|beyond| root + beyond).collect(),
+        };
         let Some(taylor) = self.taylor(&radii)? else { return Ok(None) };
         let Some((envelope, direction)) = envelope(residuals, &taylor, exact.value)? else { return Ok(None) };
         let far = match (taylor.rates, self.upper()) {
@@ -109,16 +114,19 @@ impl Session<'_> {
             (mean + width + beyond).max(0.0).ln_1p()
         };
         let seen = mean.ln_1p();
-        // All of them where more than a close bound of KL is asked for.
-        let is_enough =
-            |part: &(f64, f64)| self.options.goal.is_empty() && foresee(part.0 * most) <= part.1 * seen;
-        let count = PARTS.into_iter().find(is_enough).map_or(most, |(part, _)| part * most);
-        let foreseen = foresee(count);
         let guesses = sums.guesses();
-        signs.guesses = tally.guesses();
         let moments = (2.0 * self.q.dim() as f64 / moments_delta).ln();
-        let mean_error =
-            guesses.largest_mean() * (2.0 * moments / count).sqrt() + 1.1 * ranges[1] * moments / count;
+        let mean_error = |count: f64| {
+            guesses.largest_mean() * (2.0 * moments / count).sqrt() + 1.1 * ranges[1] * moments / count
+        };
+        // All of them where more is asked for.
+        let is_usual = self.options.goal.is_empty() && self.options.draws <= USUAL;
+        let is_enough = |&(part, near): &(f64, f64)| {
+            is_usual && foresee(part * most) <= near * seen && mean_error(part * most) <= MEANS
+        };
+        let count = PARTS.into_iter().find(is_enough).map_or(most, |(part, _)| part * most);
+        let (foreseen, mean_error) = (foresee(count), mean_error(count));
+        signs.guesses = tally.guesses();
         Ok((foreseen < plain).then_some(Psi {
             drawing,
             outside,
@@ -175,7 +183,7 @@ fn envelope(residuals: &Residuals<'_>, taylor: &Taylor, f: f64) -> Result<Option
         bias: norm(&bias) * (1.0 + 1e-12) + off,
         trace,
         harmonic: taylor.harmonic,
-        bend: [(1.0 - least).max(0.0), (most - 1.0).max(0.0)],
+        bend: [1.0 - least, most - 1.0],
         rings: taylor.rings.clone(),
     };
     Ok(envelope.is_finite().then_some((envelope, direction)))

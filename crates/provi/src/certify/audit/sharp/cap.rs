@@ -7,7 +7,6 @@ use crate::certify::audit::image::Image;
 use crate::certify::audit::residual::{Residuals, go_on};
 use crate::certify::audit::{Audit, Session};
 use crate::certify::exact_draws::{Cap, ExactDraws};
-use crate::glm::Glm;
 use crate::target::{Evaluator, trusted_curvature};
 
 impl<'m> ExactDraws<'m> {
@@ -18,16 +17,14 @@ impl<'m> ExactDraws<'m> {
     /// which the audit measures from above [sharp-kl]: the bound holds with its confidence. K is chosen on the audit's pilot draws.
     /// Refuses where `most` is not proved.
     pub fn near(
-        model: &'m Glm,
+        target: impl Into<Evaluator<'m>>,
         q: &Gaussian<Triangular>,
         audit: &Audit,
         most: f64,
         seed: Seed,
     ) -> Result<Self> {
         let confidence = 1.0 - audit.failure_probability;
-        Self::capped(model, q, (most, confidence), seed, |model, q| {
-            audit.cap(Evaluator::Parallel(model), q, seed)
-        })
+        Self::capped(target.into(), q, (most, confidence), seed, |target, q| audit.cap(target, q, seed))
     }
 }
 
