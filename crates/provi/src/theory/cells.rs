@@ -1,5 +1,7 @@
 //! Draws that see the rare places: the plane of (u, ρ) in cells, each drawn as often as its envelope asks for [psi-kl].
 //!
+//! What is measured is X = excess(D') − ½P², for a cubic P near D' whose square has a known mean: X is far smaller than excess(D') where q lives.
+//!
 //! u = x·τ/‖τ‖ is standard normal and ρ, the length of the rest of x, is χ with d − 1 degrees, independent of it. Both have
 //! log-concave densities, so on an interval each is below its tangent at the middle, an exponential: that one is drawn, and the quotient, in
 //! (0, 1], is a factor of the weight. No quantile and no mass of a cell has to be known.
@@ -78,13 +80,38 @@ struct Cell {
     bounds: [f64; 2],
     /// The mass of its two tangents.
     mass: f64,
-    /// The largest excess there.
-    most: f64,
+    /// excess(D') − ½P² and its negative are at most these, P the cubic of [`Envelope::band`].
+    apart: [f64; 2],
     /// The largest r, and one in the middle.
     radius: f64,
     middle: f64,
     /// How often it is drawn, of 2^40 times.
     count: u64,
+}
+
+impl Cell {
+    /// |excess(D') − ½P²| is at most this.
+    fn most(&self) -> f64 {
+        self.apart[0].max(self.apart[1])
+    }
+}
+
+/// Bounds of X = excess(D') − ½P² and of −X, where −a ≤ D' ≤ b, |P| ≤ p and |D' − P| ≤ β [psi-kl]. With χ(t) = excess(t) − ½t², which falls,
+/// and e = D' − P,
+/// ```text
+///  X ≤ excess(D'),   X = χ(D') + e(D' − ½e) ≤ χ(−a) + β·max{a, b},    X = χ(D') + e(P + ½e) ≤ χ(−a) + β(p + ½β)
+/// −X ≤ ½p²,         −X ≤ −χ(b) + β·max{a, b} + ½β²,                 −X ≤ −χ(b) + βp
+/// ```
+fn apart([a, b]: [f64; 2], cubic: f64, band: f64) -> [f64; 2] {
+    let (size, least) = (a.max(b).max(0.0), excess(-a).max(excess(b.max(0.0))));
+    // Of χ, whose terms cancel.
+    let lost = |t: f64| 1e-11 * (excess(t) + t * t);
+    let [falls, rises] = [excess(-a) - 0.5 * a * a + lost(-a), 0.5 * b * b - excess(b) + lost(b)];
+    let above = (falls + (band * size).min(band * (cubic + 0.5 * band))).min(least);
+    let below = (rises + (band * (size + 0.5 * band)).min(band * cubic)).min(0.5 * cubic * cubic);
+    // A NaN, where the band is infinite and the cubic zero, is no bound.
+    let sure = |x: f64, other: f64| if x.is_nan() { other } else { x.max(0.0) } * (1.0 + 1e-12);
+    [sure(above, least), sure(below, 0.5 * cubic * cubic)]
 }
 
 /// The ball of radius R in cells.
@@ -109,11 +136,14 @@ pub struct Place {
     pub weight: [f64; 2],
     /// −D' and D' are at most these.
     pub bounds: [f64; 2],
+    /// excess(D') − ½P² and its negative are at most these.
+    pub apart: [f64; 2],
 }
 
 impl Place {
-    /// Bounds of weight times excess(D'), for a D' within `off` of a number; nothing where that is above the envelope.
-    pub fn value(&self, d: f64, off: f64) -> Option<[f64; 2]> {
+    /// Bounds of weight times excess(D') − ½P², for a D' and a P that are each within `off` of a number; nothing where they are beyond
+    /// what holds of every point.
+    pub fn value(&self, (d, off): (f64, f64), (cubic, cubic_off): (f64, f64)) -> Option<[f64; 2]> {
         let [low, high] = [d - off, d + off];
         if self.weight[1] <= 0.0 {
             return Some([0.0; 2]);
@@ -126,7 +156,17 @@ impl Place {
         let (low, high) = (low.max(-self.bounds[0]), high.min(self.bounds[1]));
         let [one, two] = [low, high].map(excess);
         let least = if low <= 0.0 && high >= 0.0 { 0.0 } else { one.min(two) };
-        Some([self.weight[0] * least * (1.0 - LOST), self.weight[1] * one.max(two) * (1.0 + LOST)])
+        let half_square = |p: f64| 0.5 * p * p;
+        let [near, far] = [(cubic.abs() - cubic_off).max(0.0), cubic.abs() + cubic_off].map(half_square);
+        let lost = LOST * (one.max(two) + far);
+        let (below, above) = (least - far - lost, one.max(two) - near + lost);
+        if !(below <= self.apart[0] && above >= -self.apart[1]) {
+            return None;
+        }
+        let (below, above) = (below.max(-self.apart[1]), above.min(self.apart[0]));
+        let weigh = |x: f64| self.weight.map(|w| w * x);
+        let ([a, b], [c, d]) = (weigh(below), weigh(above));
+        Some([a.min(b), c.max(d)])
     }
 }
 
@@ -142,8 +182,9 @@ fn edges(radius: f64) -> Vec<f64> {
 }
 
 impl Cells {
-    /// The cells that meet the ball, with how often each is drawn; nothing where the envelope does not reach so far.
-    pub fn new(envelope: &Envelope, radius: f64) -> Option<Self> {
+    /// The cells that meet the ball, with how often each is drawn, for a cubic that is within `error` of ∇³U(0); nothing where the
+    /// envelope does not reach so far.
+    pub fn new(envelope: &Envelope, radius: f64, error: f64) -> Option<Self> {
         let (d, reach) = (envelope.dim, radius * (1.0 + 1e-9));
         let half = edges(reach);
         let norm = -0.5 * (2.0 * std::f64::consts::PI).ln();
@@ -172,10 +213,11 @@ impl Cells {
                 if bounds.iter().any(|x| !x.is_finite()) {
                     return None;
                 }
-                let most = excess(-bounds[0]).max(excess(bounds[1].max(0.0))) * (1.0 + 1e-12);
+                let cubic = envelope.cubic([low.min(high), high], u.low.abs().max(u.high.abs()), error);
+                let apart = apart(bounds, cubic, envelope.band(high, error));
                 let mass = u.mass * rho.mass;
                 let middle = 0.5 * (low + high);
-                cells.push(Cell { along: i, across: j, bounds, mass, most, radius: high, middle, count: 0 });
+                cells.push(Cell { along: i, across: j, bounds, mass, apart, radius: high, middle, count: 0 });
             }
         }
         let mut out = Self { radius, along, across, cells, before: Vec::new() };
@@ -185,14 +227,14 @@ impl Cells {
         })
     }
 
-    /// Σ mass·most: what the envelope alone lets E_q[excess(D'); r ≤ R] be.
+    /// Σ mass·|X|: what the envelope alone lets E_q[|X|; r ≤ R] be for X = excess(D') − ½P².
     pub fn price(&self) -> f64 {
-        self.cells.iter().map(|c| c.mass * c.most).sum()
+        self.cells.iter().map(|c| c.mass * c.most()).sum()
     }
 
     /// How often each cell is drawn.
     fn settle(&mut self) {
-        let asked = [|c: &Cell| c.mass * c.most, |c: &Cell| c.mass, |c: &Cell| c.mass * c.middle.powi(4)];
+        let asked = [|c: &Cell| c.mass * c.most(), |c: &Cell| c.mass, |c: &Cell| c.mass * c.middle.powi(4)];
         let totals = asked.map(|f| self.cells.iter().map(f).sum::<f64>());
         let all = 1u64 << BITS;
         for cell in &mut self.cells {
@@ -211,10 +253,13 @@ impl Cells {
         self.before = self.cells.iter().map(|c| (sum, sum += c.count).0).collect();
     }
 
-    /// Weight times excess(D')rʲ is at most this.
-    pub fn range(&self, j: u32) -> f64 {
-        let each = self.cells.iter().map(|c| c.mass / share(c.count) * c.most * c.radius.powi(j as i32));
-        each.fold(0.0, f64::max) * (1.0 + 4.0 * LOST)
+    /// Weight times (excess(D') − ½P²)rʲ, and its negative, are at most these.
+    pub fn ranges(&self, j: u32) -> [f64; 2] {
+        [0, 1].map(|side| {
+            let each =
+                self.cells.iter().map(|c| c.mass / share(c.count) * c.apart[side] * c.radius.powi(j as i32));
+            each.fold(0.0, f64::max) * (1.0 + 4.0 * LOST)
+        })
     }
 
     /// Weight times |e^{−D'} − 1 + P| is at most this, P the cubic of [`Envelope::band`]: e^{−D'} − 1 + P = excess(D') − (D' − P).
@@ -227,7 +272,7 @@ impl Cells {
             let [a, b] = c.bounds;
             let plain = a.exp_m1().max(-(-b).exp_m1()).max(0.0)
                 + envelope.cubic(r, u.low.abs().max(u.high.abs()), error);
-            let close = c.most + envelope.band(c.radius, error);
+            let close = excess(-a).max(excess(b.max(0.0))) * (1.0 + 1e-12) + envelope.band(c.radius, error);
             c.mass / share(c.count) * plain.min(close)
         });
         // A NaN is no bound.
@@ -244,7 +289,7 @@ impl Cells {
         // A draw that rounding may have moved over the sphere counts for the upper bound only.
         let (square, edge) = (u * u + rho * rho, self.radius * self.radius);
         let inside = |slack: f64| if square <= edge * (1.0 + slack) { weight } else { 0.0 };
-        Place { u, rho, weight: [inside(-1e-12), inside(1e-12)], bounds: cell.bounds }
+        Place { u, rho, weight: [inside(-1e-12), inside(1e-12)], bounds: cell.bounds, apart: cell.apart }
     }
 }
 

@@ -232,8 +232,8 @@ impl Envelope {
     }
 }
 
-/// E(rᵏ; r > R) for the radius r of a standard normal vector and k = 0 … 4, rounded up.
-pub fn tail_moments(dim: usize, radius: f64) -> [f64; 5] {
+/// E(rᵏ; r > R) for the radius r of a standard normal vector and k = 0 … 8, rounded up.
+pub fn tail_moments(dim: usize, radius: f64) -> [f64; 9] {
     let half = 0.5 * dim as f64;
     std::array::from_fn(|k| {
         let log = 0.5 * k as f64 * std::f64::consts::LN_2 + ln_gamma(half + 0.5 * k as f64) - ln_gamma(half);
@@ -267,7 +267,7 @@ pub struct Outside {
     pub alpha: f64,
     /// E_q[(D' − D'(0))rʲ; r > R] is at most these.
     growth: [f64; 3],
-    tails: [f64; 5],
+    tails: [f64; 9],
     centre: [f64; 2],
 }
 
@@ -305,8 +305,8 @@ impl Outside {
         [out[0] - 1e-14 * (1.0 + low), out[1] + 1e-14 * (1.0 + high)]
     }
 
-    /// E(rᵏ; r > R), k = 0 … 4.
-    pub fn tails(&self) -> [f64; 5] {
+    /// E(rᵏ; r > R), k = 0 … 8.
+    pub fn tails(&self) -> [f64; 9] {
         self.tails
     }
 

@@ -9,7 +9,7 @@
 
 use super::Session;
 use crate::base::linalg::norm;
-use crate::base::matrix::{packed_index, packed_len};
+use crate::base::matrix::{Matrix, packed_index, packed_len};
 use crate::target::Taylor;
 use crate::target::rounding::deviations;
 use crate::theory::betting::Wager;
@@ -71,6 +71,8 @@ pub(super) struct Cubic {
     linear: Vec<f64>,
     /// ‖c‖.
     size: f64,
+    /// G_ab = Σ_jk T_ajkT_bjk.
+    gram: Matrix,
 }
 
 impl Cubic {
@@ -102,7 +104,43 @@ impl Cubic {
             }
         }
         let size = norm(&coefficients);
-        Self { dim, coefficients, linear: trace.iter().map(|t| -0.5 * t).collect(), size }
+        let linear = trace.iter().map(|t| -0.5 * t).collect();
+        Self { dim, coefficients, linear, size, gram: gram(taylor) }
+    }
+
+    /// E_q[½P²] = ‖T‖²/12: P = T\[x,x,x\]/6 − ½τ·x is T with Hermite polynomials of degree three in place of powers.
+    pub(super) fn half_square(&self) -> f64 {
+        (0..self.dim).map(|i| self.gram[(i, i)]).sum::<f64>() / 12.0
+    }
+
+    /// E_q[½P²xxᵀ] = ‖T‖²/12·I + ½G [psi-moments].
+    pub(super) fn half_square_matrix(&self) -> Matrix {
+        let mut out = self.gram.clone();
+        out.entries_mut().iter_mut().for_each(|g| *g *= 0.5);
+        let plain = self.half_square();
+        (0..self.dim).for_each(|i| out[(i, i)] += plain);
+        out
+    }
+
+    /// vᵀE_q[½P²xxᵀ]v for a unit v.
+    pub(super) fn half_square_along(&self, v: &[f64]) -> f64 {
+        let form: f64 = v.iter().enumerate().map(|(i, vi)| vi * dot(self.gram.row(i), v)).sum();
+        self.half_square() + 0.5 * form
+    }
+
+    /// What rounding may have done to each of the three.
+    pub(super) fn half_square_lost(&self) -> f64 {
+        let d = self.dim as f64;
+        (d * d * d + 64.0) * f64::EPSILON * 12.0 * self.half_square()
+    }
+
+    /// E_q[½P²rʲ; r > R] is at most this, for the moments E_q[rᵏ; r > R].
+    pub(super) fn half_square_beyond(&self, tails: [f64; 9], j: usize) -> f64 {
+        let (cubic, linear) = (self.size, norm(&self.linear));
+        0.5 * (cubic * cubic * tails[6 + j]
+            + 2.0 * cubic * linear * tails[4 + j]
+            + linear * linear * tails[2 + j])
+            * (1.0 + 1e-9)
     }
 
     /// T[x,x,x]/6.
@@ -123,19 +161,46 @@ impl Cubic {
         self.form(x, products) + dot(&self.linear, x)
     }
 
-    /// What rounding may have done to it where ‖x‖ = r.
+    /// What rounding may have done to it where ‖x‖ = r, that of x itself included: 16(d+16)ε(1+r), where |∇P| ≤ 3‖c‖(r² + √d).
     pub(super) fn lost_at(&self, r: f64) -> f64 {
-        self.lost() * r * (1.0 + r * r)
+        self.lost() * (1.0 + r) * (1.0 + r * r)
     }
 
     fn lost(&self) -> f64 {
-        (self.coefficients.len() as f64 + 32.0) * f64::EPSILON * self.size * (self.dim as f64)
+        let d = self.dim as f64;
+        (self.coefficients.len() as f64 + 64.0 * (d + 16.0)) * f64::EPSILON * self.size * d
     }
 
     /// E_q[|P|; r > R] is at most this, for the moments E_q[rᵏ; r > R].
-    pub(super) fn beyond(&self, tails: [f64; 5]) -> f64 {
+    pub(super) fn beyond(&self, tails: [f64; 9]) -> f64 {
         (self.size * tails[3] + norm(&self.linear) * tails[1]) * (1.0 + 1e-9)
     }
+}
+
+/// G_ab = Σ_jk T_ajkT_bjk, of the T whose entries with i ≥ j ≥ k [`Cubic`] takes.
+fn gram(taylor: &Taylor) -> Matrix {
+    let (d, wide) = (taylor.trace.len(), packed_len(taylor.trace.len()));
+    let mut rows = vec![0.0; d * wide];
+    for i in 0..d {
+        for j in 0..=i {
+            for k in 0..=j {
+                let scale = if j == k { 1.0 } else { std::f64::consts::FRAC_1_SQRT_2 };
+                let entry = scale * taylor.cubic[i * wide + packed_index(j, k)];
+                for (a, b, c) in [(i, j, k), (j, i, k), (k, i, j)] {
+                    // Each unordered pair once, so that a row's square is a sum over all ordered ones.
+                    let twice = if b == c { 1.0 } else { std::f64::consts::SQRT_2 };
+                    rows[a * wide + packed_index(b, c)] = twice * entry;
+                }
+            }
+        }
+    }
+    let mut out = Matrix::zeros(d, d);
+    for i in 0..d {
+        for j in 0..d {
+            out[(i, j)] = dot(&rows[i * wide..(i + 1) * wide], &rows[j * wide..(j + 1) * wide]);
+        }
+    }
+    out
 }
 
 impl Session<'_> {

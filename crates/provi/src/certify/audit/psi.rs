@@ -4,7 +4,8 @@
 //! ```text
 //! ∫p̃ = E_q e^{−D'} = 1 + E_q ψ(D'),   ψ(t) = e^{−t} − 1 + t ≥ 0,   ∫ℓp̃ = E_q[ψℓ] − v·E_q∇U,   ∫ℓ²p̃ = E_q[ψℓ²] + 1 − vᵀ(E_q∇²U − I)v
 //! ```
-//! for ℓ = v·x. ψ is as small as KL itself. What no draw of q would see is bounded by an envelope of D' at every point
+//! for ℓ = v·x. ψ is as small as KL itself, and most of it is ½P², P the cubic of D' at q's mean: the means of ½P², ½P²ℓ and ½P²ℓ² are
+//! known, so what is measured is the rest, X = ψ − ½P². What no draw of q would see is bounded by an envelope of D' at every point
 //! ([`envelope`]), and draws go where the envelope asks for them ([`cells`]): then each variable has a known range, and betting bounds its
 //! mean ([`betting`]). The envelope comes from third and fourth derivatives, which models of linear predictors know.
 //!
@@ -35,16 +36,20 @@ pub(super) struct Psi {
     outside: Outside,
     /// ‖∇²U‖ is at most this in the ball.
     bend: f64,
-    /// Weight times ψrʲ is at most these.
-    ranges: [f64; 3],
+    /// Weight times X = ψ − ½P², and its negative, are at most these, and its size times rʲ for j = 1, 2.
+    sides: [f64; 2],
+    ranges: [f64; 2],
     count: u64,
     /// The share of δ of each side of ∫p̃, and that of all moments together.
     delta: f64,
     moments_delta: f64,
-    /// What the mean of ψ over its range is believed to be below; where it seems not to be, a bound stops there.
-    ceiling: f64,
+    /// The mean of weight times X and its deviation, as the pilot saw them; and what the mean is believed to be between: where it seems not
+    /// to be, a bound stops there.
+    shown: [f64; 2],
+    believed: [f64; 2],
     directions: Vec<f64>,
     guesses: Guesses,
+    cubic: Cubic,
     signs: Signs,
     /// The bound of KL that the pilot foresees, and the KL that it saw.
     pub(super) foreseen: f64,
@@ -57,7 +62,6 @@ pub(super) struct Psi {
 struct Signs {
     events: Arc<[Event]>,
     guesses: Vec<f64>,
-    cubic: Cubic,
     /// What the cubic is off by, and the envelope of D' around it.
     error: f64,
     envelope: Envelope,
@@ -66,18 +70,13 @@ struct Signs {
 }
 
 impl Signs {
-    /// P at a draw, where it is asked for.
-    fn beside(&self, x: &[f64], room: &mut Vec<f64>) -> f64 {
-        if self.events.is_empty() { 0.0 } else { self.cubic.at(x, room) }
-    }
-
     /// e^{−D'} − 1 + P at a draw, weighed, with what it may be off by; `None` where D' − P is larger than was proved of every point.
-    fn weigh(&self, place: &Place, at: &Seen<'_>, (d, off): (f64, f64)) -> Option<Weighed> {
+    fn weigh(&self, place: &Place, at: &Seen<'_>, (d, off): (f64, f64), lost: f64) -> Option<Weighed> {
         let [low, high] = place.weight;
         if high <= 0.0 {
             return Some(Weighed { sign: 1.0, weight: 0.0, off: 0.0 });
         }
-        let (cubic, lost) = (at.beside, self.cubic.lost_at(norm(at.u)));
+        let cubic = at.beside;
         let apart = d - cubic;
         // A NaN is above everything.
         let band = self.envelope.band(norm(at.u) * (1.0 - 1e-12), self.error);
@@ -139,13 +138,15 @@ impl Drawing {
     }
 }
 
-/// What a draw says of weight times ψ, from both sides; how far its place of evaluation may be away, and D' off.
+/// What a draw says of weight times X, from both sides; how far its place of evaluation may be away, and D' off. P may be off by
+/// `cubic_lost`.
 fn value(
     residuals: &Residuals<'_>,
     drawing: &Drawing,
     place: &Place,
     at: &Seen<'_>,
     (f, bend): (f64, f64),
+    cubic_lost: f64,
 ) -> (Option<[f64; 2]>, [f64; 2]) {
     let size = norm(at.u);
     let moved = drawing.moved(size);
@@ -155,7 +156,7 @@ fn value(
     let (lost, shift) = lost(residuals, at, slope, f, moved);
     let bend = if shift < 1e-8 { bend } else { f64::INFINITY };
     let off = lost + 0.5 * bend * shift * shift + (size + moved) * moved;
-    (place.value(at.value - f, off), [shift, off])
+    (place.value((at.value - f, off), (at.beside, cubic_lost)), [shift, off])
 }
 
 impl Session<'_> {
@@ -184,10 +185,12 @@ impl Session<'_> {
         let draws = Draws::new(self.seed, Purpose::Cells);
         // Two streams a look, each of its own.
         let stream = 2 * self.options.look;
-        let range = psi.ranges[0];
+        // X in units of its whole range, from its least value on.
+        let whole_range = psi.sides[0] + psi.sides[1];
+        let part = |x: f64| (x + psi.sides[1]) / whole_range;
         let mut sums = Sums::new(&psi.directions, self.q.dim());
         let mut tally = Tally::new(&psi.signs.events);
-        let cubic: &Beside<'_> = &|u, room| psi.signs.beside(u, room);
+        let cubic: &Beside<'_> = &|u, room| psi.cubic.at(u, room);
         let (mut lower, mut upper, mut above) = (Vec::new(), Vec::new(), None);
         let total = before + count;
         let between = &mut *self.between;
@@ -195,19 +198,20 @@ impl Session<'_> {
         let fill: &Fill<'_> = &|k, x| psi.drawing.fill(&draws, k, stream, x);
         residuals.visit_values((fill, cubic), count, &mut ask, &mut |at| {
             let place = psi.drawing.place(&draws, upper.len() as u64, stream);
-            let (mut found, [shift, off]) = value(residuals, &psi.drawing, &place, &at, (f, psi.bend));
+            let lost = psi.cubic.lost_at(norm(at.u));
+            let (mut found, [shift, off]) = value(residuals, &psi.drawing, &place, &at, (f, psi.bend), lost);
             let mut weighed = None;
             if !tally.is_empty() {
-                weighed = psi.signs.weigh(&place, &at, (at.value - f, off));
+                weighed = psi.signs.weigh(&place, &at, (at.value - f, off), lost);
                 found = found.filter(|_| weighed.is_some());
             }
             // A draw above what was proved of every point.
             let [low, high] = found.unwrap_or_else(|| {
                 above.get_or_insert((at.value - f, norm(at.u)));
-                [0.0, range]
+                [-psi.sides[1], psi.sides[0]]
             });
-            lower.push((low / range).min(1.0));
-            upper.push((high / range * (1.0 + 1e-14)).min(1.0));
+            lower.push((part(low) - 1e-15).clamp(0.0, 1.0));
+            upper.push((part(high) + 1e-15).clamp(0.0, 1.0));
             let apart = sums.take(at.u, [low, high], shift);
             if let Some(weighed) = weighed {
                 tally.take(at.u, sums.along(), &[weighed], apart);
@@ -218,9 +222,16 @@ impl Session<'_> {
         }
         self.grounds.evaluations += upper.len() as u64;
         self.grounds.mass_draws = Some(upper.len() as u64);
-        let high = range * betting::mean_upper(&upper, count, 0.0, psi.delta);
-        let low = range * betting::mean_lower(&lower, count, psi.ceiling, psi.delta);
-        let [least, most] = psi.outside.whole([low * (1.0 - 1e-12), high * (1.0 + 1e-12)], exact.error);
+        let [least, most] = psi.believed.map(part);
+        let shown = [part(psi.shown[0]), (psi.shown[1] / whole_range).powi(2)];
+        let high = betting::mean_upper_after(shown, &upper, count, least, psi.delta);
+        let low = betting::mean_lower_after(shown, &lower, count, most, psi.delta);
+        let [low, high] = [low - 1e-14, high + 1e-14].map(|mean| mean * whole_range - psi.sides[1]);
+        // E_q[ψ; r ≤ R] = E_q[X; r ≤ R] + E_q[½P²] − E_q[½P²; r > R].
+        let (known, lost) = (psi.cubic.half_square(), psi.cubic.half_square_lost());
+        let beyond = psi.cubic.half_square_beyond(psi.outside.tails(), 0);
+        let inside = [(low + known - lost - beyond).max(0.0), (high + known + lost).max(0.0)];
+        let [least, most] = psi.outside.whole(inside, exact.error);
         // KL(q‖p) ≥ 0, for f itself.
         let whole = [least.max((-exact.error).exp() * (1.0 - 1e-12)), most];
         let signs = &psi.signs;
@@ -229,9 +240,9 @@ impl Session<'_> {
             planned: count,
             failure_probability: EVENTS * psi.moments_delta,
             guesses: &signs.guesses,
-            cubic: Some((&signs.cubic, &psi.directions)),
+            cubic: Some((&psi.cubic, &psi.directions)),
             // |e^{−D'} − 1 + P| beyond the ball.
-            either: psi.outside.mass[0] + psi.outside.alpha + signs.cubic.beyond(psi.outside.tails()),
+            either: psi.outside.mass[0] + psi.outside.alpha + psi.cubic.beyond(psi.outside.tails()),
             above: 0.0,
             whole,
         });

@@ -19,7 +19,7 @@ pub(crate) struct Shape {
 const LOGISTIC_FIFTH: f64 = 0.1285;
 /// Steps of a scan of mean fourth derivatives: so long, and at most so many on each side.
 const STEP: f64 = 0.1;
-const STEPS: f64 = 24.0;
+const STEPS: f64 = 48.0;
 
 impl Family {
     /// φ'''(s), and what bounds |φ'''| and |φ''''| nearby: φ''(s) times e^{distance}, or a constant.
@@ -49,14 +49,24 @@ impl Family {
         }
     }
 
-    /// What holds where |t| ≤ `reach`, for every true predictor within `off` of s, rounded outwards. Logistic, w = φ'': φ'''' = w − 6w², which
+    /// What holds where |t| ≤ each of `reaches`, for every true predictor within `off` of s, rounded outwards. Logistic, w = φ'': φ'''' = w − 6w², which
     /// falls below zero only above w = 1/6 and is largest at w = 1/12.
     ///
     /// The mean curvature of a step t from s is the mean of φ''(s + vt), v of density 2(1−v) on [0, 1]. For a logistic row it is least where s
     /// and t move away from 0, for φ'' falls with |s|; for a rate and for probit, where φ'' falls. For a cloglog success it is least at an end of
     /// the range of s and of t: φ'' rises and then falls, and the density of v is log-concave, so the mean rises and then falls with s (Ibragimov
     /// 1956); for t see [exact-draws].
-    pub(crate) fn shape(self, s: f64, off: f64, reach: f64, y: f64) -> Shape {
+    pub(crate) fn shapes(self, s: f64, off: f64, reaches: &[f64], y: f64) -> Vec<Shape> {
+        let scans = match self.form(y) {
+            Form::Logistic => vec![Scan::new(s, reaches)],
+            Form::Ordered(halves) => halves.iter().map(|(shift, _)| Scan::new(s + shift, reaches)).collect(),
+            _ => Vec::new(),
+        };
+        reaches.iter().map(|&reach| self.shape(s, off, reach, y, &scans)).collect()
+    }
+
+    /// For one reach, with the scan of each logistic part.
+    fn shape(self, s: f64, off: f64, reach: f64, y: f64, scans: &[Scan]) -> Shape {
         let whole = reach + off;
         let curvature = self.second_range(s - whole, s + whole, y);
         let [least, most] = curvature;
@@ -67,7 +77,7 @@ impl Family {
                 let mean = mean_curvature([softplus(away), softplus(away + reach)], sigmoid(away), reach);
                 Shape {
                     curvature: [mean.max(least), most],
-                    fourth: logistic_fourth(s, off, reach, curvature),
+                    fourth: logistic_fourth(&scans[0], off, reach, curvature),
                 }
             }
             Form::Rate(rate) => {
@@ -98,8 +108,8 @@ impl Family {
             }
             Form::Ordered(halves) => {
                 let mut sum = Shape { curvature: [0.0; 2], fourth: [0.0; 2] };
-                for (shift, y) in halves.iter() {
-                    let part = Self::Bernoulli.shape(s + shift, off, reach, y);
+                for ((shift, y), scan) in halves.iter().zip(scans) {
+                    let part = Self::Bernoulli.shape(s + shift, off, reach, y, std::slice::from_ref(scan));
                     for i in 0..2 {
                         sum.curvature[i] += part.curvature[i];
                         sum.fourth[i] += part.fourth[i];
@@ -128,36 +138,59 @@ fn rising_fourth(t: f64) -> f64 {
     mean * (1.0 + 1e-10)
 }
 
-/// Of a logistic row: max(0, ∓ the mean of φ''''(s + vt)) with v of density 4(1−v)³, over |t| ≤ reach. That mean, which is
-/// 24(φ(s+t) − φ − φ't − φ''t²/2 − φ'''t³/6)/t⁴, changes by at most |φ⁽⁵⁾|/5 per unit of t, and by |φ⁽⁵⁾| per unit of s: so a scan of t bounds
-/// it. φ'''' = w − 6w² bounds it too, w = φ'' in its range.
-fn logistic_fourth(s: f64, off: f64, reach: f64, [least, most]: [f64; 2]) -> [f64; 2] {
+/// The mean of φ⁗(s + vt) of a logistic row, v of density 4(1−v)³ on [0, 1], at places t on both sides of 0; it is
+/// 24(φ(s+t) − φ − φ't − φ''t²/2 − φ'''t³/6)/t⁴.
+struct Scan {
+    step: f64,
+    /// For each k the least and the largest value where |t| is at most k steps, at the places alone.
+    extremes: Vec<[f64; 2]>,
+}
+
+impl Scan {
+    /// As far as the largest reach.
+    fn new(s: f64, reaches: &[f64]) -> Self {
+        let (value, slope) = (softplus(s), sigmoid(s));
+        let second = slope * sigmoid(-s);
+        let third = -second * (0.5 * s).tanh();
+        let furthest = reaches.iter().fold(0.0, |m: f64, x| m.max(*x));
+        let count = (furthest / STEP).ceil().clamp(1.0, STEPS);
+        // No shorter than STEP, where the quotient cancels.
+        let step = (furthest / count).max(STEP);
+        let here = second * (1.0 - 6.0 * second);
+        let (mut low, mut high) = (here, here);
+        let mut extremes = vec![[here; 2]];
+        for k in 1..=count as u32 {
+            for t in [step * f64::from(k), -step * f64::from(k)] {
+                let rest = softplus(s + t) - value - t * (slope + t * (0.5 * second + t * third / 6.0));
+                // The sum of a few terms, each good to some units in the last place of the largest.
+                let sizes = 1.0 + value + t.abs() * (1.0 + t.abs() * (second + t.abs() * third.abs()));
+                let lost = 64.0 * f64::EPSILON * sizes;
+                let mean = 24.0 / (t * t * t * t);
+                low = low.min((rest - lost) * mean);
+                high = high.max((rest + lost) * mean);
+            }
+            extremes.push([low, high]);
+        }
+        Self { step, extremes }
+    }
+
+    /// The extremes at some places, none of which is further than the number from a t with |t| ≤ `reach`.
+    fn within(&self, reach: f64) -> ([f64; 2], f64) {
+        if reach <= 0.5 * self.step {
+            return (self.extremes[0], reach);
+        }
+        let k = (reach / self.step * (1.0 - 1e-12)).ceil() as usize;
+        (self.extremes[k.min(self.extremes.len() - 1)], 0.5 * self.step * (1.0 + 1e-9))
+    }
+}
+
+/// Of a logistic row: max(0, ∓ the mean of φ⁗(s + vt)) with v of density 4(1−v)³, over |t| ≤ reach. That mean changes by at most
+/// |φ⁽⁵⁾|/5 per unit of t, and by |φ⁽⁵⁾| per unit of s: so a scan of t bounds it. φ⁗ = w − 6w² bounds it too, w = φ'' in its range.
+fn logistic_fourth(scan: &Scan, off: f64, reach: f64, [least, most]: [f64; 2]) -> [f64; 2] {
     let fourth = |w: f64| w * (1.0 - 6.0 * w);
     let up = |x: f64| x.max(0.0) * (1.0 + 1e-12) + 1e-15 * most;
     let plain = [up(-fourth(most)), up(fourth((1.0f64 / 12.0).clamp(least, most)))];
-    let (value, slope) = (softplus(s), sigmoid(s));
-    let second = slope * sigmoid(-s);
-    let third = -second * (0.5 * s).tanh();
-    let here = fourth(second);
-    let steps = (reach / STEP).ceil().clamp(1.0, STEPS);
-    let step = reach / steps;
-    let (mut low, mut high) = (here, here);
-    for k in 1..=steps as u32 {
-        for t in [step * f64::from(k), -step * f64::from(k)] {
-            if t.abs() < 0.5 * STEP {
-                continue;
-            }
-            let rest = softplus(s + t) - value - t * (slope + t * (0.5 * second + t * third / 6.0));
-            // The sum of a few terms, each good to some units in the last place of the largest.
-            let sizes = 1.0 + value + t.abs() * (1.0 + t.abs() * (second + t.abs() * third.abs()));
-            let lost = 64.0 * f64::EPSILON * sizes;
-            let mean = 24.0 / t.powi(4);
-            low = low.min((rest - lost) * mean);
-            high = high.max((rest + lost) * mean);
-        }
-    }
-    // Between two places of the scan, or around 0 where there is none.
-    let around = if step < 0.5 * STEP { reach.min(0.5 * STEP) } else { 0.5 * step };
+    let ([low, high], around) = scan.within(reach);
     let between = LOGISTIC_FIFTH * (around / 5.0 + off);
     [plain[0].min(up(between - low)), plain[1].min(up(between + high))]
 }
@@ -253,16 +286,29 @@ mod tests {
                             above = above.max(quartic);
                         }
                     }
-                    let shape = family.shape(s, off, reach, y);
-                    let sure = family.shape(s, 0.0, reach, y);
+                    let shape = family.shapes(s, off, &[reach], y)[0];
+                    let sure = family.shapes(s, 0.0, &[reach], y)[0];
                     forgotten += u32::from(off > 0.0 && sure.curvature[0] > low + 1e-3 * high);
+                    // A scan that other reaches share is a little coarser.
+                    let shared = family.shapes(s, off, &[0.0, reach, 3.0 * reach], y)[1];
+                    let [least, most] = shared.fourth.map(|x| x * (1.0 + 2e-4) + 1e-5 * high);
+                    assert!(
+                        least >= below && most >= above,
+                        "{family:?} {s} {reach}: {shared:?} {below} {above}"
+                    );
+                    assert_eq!(shared.curvature, shape.curvature);
+                    let coarser = LOGISTIC_FIFTH * 0.3 * (3.0 * reach / STEPS).max(STEP);
+                    assert!(
+                        shared.fourth.iter().zip(shape.fourth).all(|(a, b)| *a <= b + coarser),
+                        "{shared:?} {shape:?}"
+                    );
                     let name = format!("{family:?} {s} {reach}: {shape:?} {low} {high} {below} {above}");
                     // The scan's own midpoints are good to 1e-4 of the largest curvature.
                     assert!(shape.curvature[0] <= low + 1e-4 * high && shape.curvature[1] >= high, "{name}");
                     // So are those of fourth derivatives.
                     let [least, most] = shape.fourth.map(|x| x * (1.0 + 2e-4) + 1e-5 * high);
                     assert!(least >= below && most >= above, "{name}");
-                    let small = family.shape(s, off, 0.5 * reach, y);
+                    let small = family.shapes(s, off, &[0.5 * reach], y)[0];
                     caught[0] += u32::from(small.curvature[0] > low + 1e-3 * high);
                     caught[1] += u32::from(small.curvature[1] < high);
                     caught[2] += u32::from(small.fourth[0] < below - 1e-5);

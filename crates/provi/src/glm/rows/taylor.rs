@@ -148,15 +148,16 @@ impl Block<'_> {
             }
             sums[layout.lengths()] += b.powi(POWER);
         }
-        for ring in 0..=radii.len() {
-            let radius = if ring == 0 { 0.0 } else { radii[ring - 1] };
-            let shapes: Vec<Shape> = seen
-                .iter()
-                .map(|row| {
-                    let reach = radius * row.length * (1.0 + 1e-12);
-                    family.shape(row.mean, row.off, reach, row.response)
-                })
-                .collect();
+        let rings = radii.len() + 1;
+        let mut reaches = vec![0.0; rings];
+        let mut all: Vec<Shape> = Vec::with_capacity(seen.len() * rings);
+        for row in seen {
+            let wide = row.length * (1.0 + 1e-12);
+            reaches[1..].iter_mut().zip(radii).for_each(|(reach, radius)| *reach = radius * wide);
+            all.extend(family.shapes(row.mean, row.off, &reaches, row.response));
+        }
+        for ring in 0..rings {
+            let shape = |k: usize| all[k * rings + ring];
             // Adds Σ_nθ_nv_nv_nᵀ, and what it may be off by as a form of degree `power` in x.
             let mut add = |sums: &mut [f64],
                            source: &[f64],
@@ -186,11 +187,11 @@ impl Block<'_> {
             };
             for side in 0..2 {
                 let place = (layout.curvature_error(ring, side), layout.curvature(ring, side));
-                add(sums, whitened, d, 2, place, &|k| shapes[k].curvature[side]);
+                add(sums, whitened, d, 2, place, &|k| shape(k).curvature[side]);
             }
             for side in 0..if ring > 0 { 2 } else { 0 } {
                 let place = (layout.quartic_error(ring, side), layout.quartic(ring, side));
-                let fourth = |k: usize| shapes[k].fourth[side];
+                let fourth = |k: usize| shape(k).fourth[side];
                 match layout.is_flat {
                     true => add(sums, whitened, d, 2, place, &|k| fourth(k) * seen[k].length.powi(2)),
                     false => add(sums, squared, wide, 4, place, &fourth),

@@ -80,6 +80,13 @@ impl Rows {
         self.potential(x) - 0.5 * (x[0] * x[0] + x[1] * x[1]) - self.mean
     }
 
+    /// T[x,x,x]/6 − ½τ·x, T = ∇³U(0).
+    pub(crate) fn cubic(&self, x: [f64; 2]) -> f64 {
+        let (dot, tau) = (|a: &[f64; 2]| a[0] * x[0] + a[1] * x[1], self.tau());
+        self.rows.iter().map(|(a, s, w)| w * self.phi(*s)[3] * dot(a).powi(3) / 6.0).sum::<f64>()
+            - 0.5 * dot(&tau)
+    }
+
     fn gradient(&self) -> [f64; 2] {
         std::array::from_fn(|i| {
             let data: f64 = self.rows.iter().map(|(a, s, w)| w * a[i] * self.phi(*s)[1]).sum();

@@ -24,10 +24,15 @@ const FEW: usize = 12;
 const BEYOND: [f64; 9] = [-0.8, 0.2, 1.0, 1.9, 2.9, 4.0, 5.3, 6.8, 8.5];
 /// Balls that are priced.
 const BALLS: u32 = 24;
-/// Parts of the draws that may be spent, and the bound of KL, as a multiple of what the pilot saw, for which each is enough, if every mean is known
-/// to so many deviations: a close bound is worth some draws, and many are for a useful one. The pilot foresees too much rather than too little.
-const PARTS: [(f64, f64); 5] = [(0.0625, 1.1), (0.125, 1.1), (0.25, 1.6), (0.5, 1.5), (1.0, f64::INFINITY)];
-const MEANS: f64 = 0.04;
+/// Parts of the draws that may be spent, with what is enough for each: the bound of KL as a multiple of what the pilot saw, and the errors of means, in
+/// deviations, and of signs. A close bound is worth some draws, and many are for a useful one. The pilot foresees too much rather than too little.
+const PARTS: [(f64, f64, [f64; 2]); 5] = [
+    (0.03125, 1.07, [0.01, 0.003]),
+    (0.0625, 1.2, [0.02, 0.01]),
+    (0.125, 1.25, [0.04, 0.02]),
+    (0.25, 1.6, [0.04, 0.03]),
+    (0.5, 1.5, [0.04, 0.03]),
+];
 
 impl Session<'_> {
     /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
@@ -59,11 +64,16 @@ impl Session<'_> {
         let (delta, moments_delta) = (delta / 4.0, delta / 2.0);
         let most = (DRAWS_OF_MASS * self.options.draws as f64).clamp(1.0, MOST as f64);
         let log = (1.0 / delta).ln();
-        let Some((cells, outside, radius)) = ball(&envelope, far, log / most) else { return Ok(None) };
-        let ranges = [0, 1, 2].map(|j| cells.range(j));
+        let error = taylor.cubic_error;
+        let Some((cells, outside, radius)) = ball(&envelope, far, error, log / most) else { return Ok(None) };
+        let cubic = Cubic::new(&taylor);
+        let sides = cells.ranges(0);
+        let ranges = [1, 2].map(|j| cells.ranges(j).into_iter().fold(0.0, f64::max));
         let beyond = outside.whole([0.0; 2], exact.error)[1] - 1.0;
-        // What confidence alone costs.
-        if ranges[0] * log / most + beyond >= plain || !ranges.iter().all(|x| x.is_finite()) {
+        // What is known of ψ, and what confidence alone costs.
+        let known = cubic.half_square();
+        let is_finite = sides.iter().chain(&ranges).all(|x| x.is_finite());
+        if sides[0] * log / most + beyond >= plain || !is_finite || sides[0] + sides[1] <= 0.0 {
             return Ok(None);
         }
         let Some(bend) = envelope.steepest(radius) else { return Ok(None) };
@@ -72,25 +82,25 @@ impl Session<'_> {
         let draws = Draws::new(self.seed, Purpose::Pilot);
         let fill: &Fill<'_> = &|k, x| drawing.fill(&draws, k, 3, x);
         let (mut values, mut sums, mut above) = (Vec::new(), Sums::new(&directions, d), None);
-        let range = drawing.cells.event_range(&envelope, taylor.cubic_error);
+        let range = drawing.cells.event_range(&envelope, error);
         let events = if range.is_finite() { self.events(&directions) } else { [].into() };
         let mut tally = Tally::new(&events);
-        let cubic = Cubic::new(&taylor);
-        let mut signs =
-            Signs { events, guesses: Vec::new(), cubic, error: taylor.cubic_error, envelope, range };
-        let beside: &Beside<'_> = &|u, room| signs.beside(u, room);
+        let mut signs = Signs { events, guesses: Vec::new(), error, envelope, range };
+        let beside: &Beside<'_> = &|u, room| cubic.at(u, room);
         let count = self.pilot_draws(PILOT);
         let visited = residuals.visit_values((fill, beside), count, &mut go_on, &mut |at| {
             let place = drawing.place(&draws, values.len() as u64, 3);
-            let (mut found, [shift, off]) = value(residuals, &drawing, &place, &at, (exact.value, bend));
+            let lost = cubic.lost_at(norm(at.u));
+            let (mut found, [shift, off]) =
+                value(residuals, &drawing, &place, &at, (exact.value, bend), lost);
             let mut weighed = None;
             if !tally.is_empty() {
-                weighed = signs.weigh(&place, &at, (at.value - exact.value, off));
+                weighed = signs.weigh(&place, &at, (at.value - exact.value, off), lost);
                 found = found.filter(|_| weighed.is_some());
             }
             let [low, high] = found.unwrap_or_else(|| {
                 above.get_or_insert((at.value - exact.value, norm(at.u)));
-                [0.0, ranges[0]]
+                [-sides[1], sides[0]]
             });
             values.push(high);
             let apart = sums.take(at.u, [low, high], shift);
@@ -110,34 +120,46 @@ impl Session<'_> {
         let mean = values.iter().sum::<f64>() / n;
         let deviation = (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
         let foresee = |count: f64| {
-            let width = deviation * (2.0 * log / count).sqrt() + 1.1 * ranges[0] * log / count;
-            (mean + width + beyond).max(0.0).ln_1p()
+            let width = deviation * (2.0 * log / count).sqrt() + 1.1 * sides[0] * log / count;
+            (mean + known + width + beyond).max(0.0).ln_1p()
         };
-        let seen = mean.ln_1p();
+        let seen = (mean + known).max(0.0).ln_1p();
         let guesses = sums.guesses();
         let moments = (2.0 * self.q.dim() as f64 / moments_delta).ln();
         let mean_error = |count: f64| {
-            guesses.largest_mean() * (2.0 * moments / count).sqrt() + 1.1 * ranges[1] * moments / count
+            guesses.largest_mean() * (2.0 * moments / count).sqrt() + 1.1 * ranges[0] * moments / count
         };
         // All of them where more is asked for.
         let is_usual = self.options.goal.is_empty() && self.options.draws <= USUAL;
-        let is_enough = |&(part, near): &(f64, f64)| {
-            is_usual && foresee(part * most) <= near * seen && mean_error(part * most) <= MEANS
+        let signed = tally.guesses();
+        let sign = signed.iter().fold(0.0, |m: f64, x| m.max(*x));
+        let sign_error =
+            |count: f64| sign * (2.0 * moments / count).sqrt() + 1.1 * signs.range * moments / count;
+        let is_enough = |&(part, near, [means, sure]): &(f64, f64, [f64; 2])| {
+            let count = part * most;
+            let is_close = foresee(count) <= near * seen && mean_error(count) <= means;
+            is_usual && is_close && (signed.is_empty() || sign_error(count) <= sure)
         };
-        let count = PARTS.into_iter().find(is_enough).map_or(most, |(part, _)| part * most);
+        let count = PARTS.into_iter().find(is_enough).map_or(most, |(part, ..)| part * most);
         let (foreseen, mean_error) = (foresee(count), mean_error(count));
-        signs.guesses = tally.guesses();
+        signs.guesses = signed;
         Ok((foreseen < plain).then_some(Psi {
             drawing,
             outside,
             bend,
+            sides,
             ranges,
             count: count.max(1.0) as u64,
             delta,
             moments_delta,
-            ceiling: (4.0 * (mean + 4.0 * deviation / n.sqrt()) / ranges[0]).clamp(1e-6, 1.0),
+            shown: [mean, deviation],
+            believed: [-1.0, 1.0].map(|side| {
+                let away = 16.0 * deviation / n.sqrt() + 1e-3 * (sides[0] + sides[1]);
+                (mean + side * away).clamp(-sides[1], sides[0])
+            }),
             directions,
             guesses,
+            cubic,
             signs,
             foreseen,
             seen,
@@ -190,7 +212,7 @@ fn envelope(residuals: &Residuals<'_>, taylor: &Taylor, f: f64) -> Result<Option
 }
 
 /// The ball with the least price: what is beyond it, and what confidence costs in it, `share` of its range.
-fn ball(envelope: &Envelope, far: Far, share: f64) -> Option<(Cells, Outside, f64)> {
+fn ball(envelope: &Envelope, far: Far, error: f64, share: f64) -> Option<(Cells, Outside, f64)> {
     let (first, reach) = ((envelope.dim as f64).sqrt() + 1.0, envelope.reach() * (1.0 - 1e-6));
     let mut best: Option<(f64, Cells, Outside, f64)> = None;
     for k in 0..BALLS {
@@ -200,8 +222,8 @@ fn ball(envelope: &Envelope, far: Far, share: f64) -> Option<(Cells, Outside, f6
         if best.as_ref().is_some_and(|(known, ..)| beyond >= *known) {
             continue;
         }
-        let Some(cells) = Cells::new(envelope, radius) else { continue };
-        let price = beyond + share * cells.range(0);
+        let Some(cells) = Cells::new(envelope, radius, error) else { continue };
+        let price = beyond + share * cells.ranges(0)[0];
         if price.is_finite() && best.as_ref().is_none_or(|(known, ..)| price < *known) {
             best = Some((price, cells, outside, radius));
         }

@@ -16,7 +16,7 @@ use provi_kernels::{dot, triangle};
 /// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
 const NEAR: f64 = 0.1;
 
-/// Sums over draws, for each direction v: Y and Y² of Y = weight·ψℓ and of weight·ψℓ², ℓ = v·x.
+/// Sums over draws, for each direction v: Y and Y² of Y = weight·Xℓ and of weight·Xℓ², ℓ = v·x, X = ψ − ½P².
 pub(super) struct Sums<'a> {
     directions: &'a [f64],
     dim: usize,
@@ -55,14 +55,14 @@ impl<'a> Sums<'a> {
         &self.along
     }
 
-    /// Takes in x with the weighted ψ there, from below and from above; returns what an ℓ may be off by.
+    /// Takes in x with the weighted X there, from below and from above; returns what an ℓ may be off by.
     pub(super) fn take(&mut self, x: &[f64], [low, high]: [f64; 2], shift: f64) -> f64 {
         self.draws += 1;
-        let (middle, size) = (0.5 * (low + high), norm(x));
+        let (middle, most, size) = (0.5 * (low + high), low.abs().max(high.abs()), norm(x));
         // ℓ is a sum of d products, for a v that is a unit vector up to rounding.
         let sums = (self.dim as f64 + 8.0) * f64::EPSILON * (1.0 + size) + shift;
         let off =
-            [0.5 * (high - low) * size + high * sums, (0.5 * (high - low) * size + 3.0 * high * sums) * size];
+            [0.5 * (high - low) * size + most * sums, (0.5 * (high - low) * size + 3.0 * most * sums) * size];
         for (lost, off) in self.lost.iter_mut().zip(off) {
             *lost = if off.is_nan() { f64::INFINITY } else { lost.max(off * (1.0 + 1e-9)) };
         }
@@ -96,9 +96,8 @@ impl<'a> Sums<'a> {
         error: f64,
     ) -> Result<Option<[f64; 2]>> {
         let Some(every) = &self.every else { return Ok(None) };
-        let ranges = [psi.ranges[1], psi.ranges[2]];
         let delta = MOMENTS * psi.moments_delta;
-        let Some(mut found) = every.conclude(ranges, psi.guesses.every, psi.count, delta)? else {
+        let Some(mut found) = every.conclude(psi.ranges, psi.guesses.every, psi.count, delta)? else {
             return Ok(None);
         };
         let (factor, d) = (q.factor_matrix(), q.dim());
@@ -106,11 +105,12 @@ impl<'a> Sums<'a> {
         triangle::multiply_transposed(q.factor(), &moments.gradient, &mut pull);
         found.first.iter_mut().zip(&pull).for_each(|(first, pull)| *first -= pull);
         found.second.add_scaled(-1.0, &congruence(&moments.hessian, &factor));
+        found.second.add_scaled(1.0, &psi.cubic.half_square_matrix());
         (0..d).for_each(|i| found.second[(i, i)] += 1.0);
         // |C||v| ≤ the rows' norms for a unit v, and a form is off by at most d times its entries.
         let lost = rounding(moments, &deviations(q)) * d as f64;
         found.first_error += lost + psi.outside.rest(1);
-        found.second_error += lost + error;
+        found.second_error += lost + error + known_lost(psi);
         found.errors(whole, psi.outside.rest(2), self.shift)
     }
 
@@ -135,11 +135,13 @@ impl<'a> Sums<'a> {
         let each = self.directions.chunks_exact(self.dim).enumerate();
         each.map(|(k, v)| {
             let (first, second, guess) = (self.first[k], self.second[k], psi.guesses.each[k]);
-            let [_, reach, square] = psi.ranges;
+            let [reach, square] = psi.ranges;
             let mean =
                 [-1.0, 1.0].map(|sign| sign * side(first, sign, reach, NEAR * reach, guess[0], self.lost[0]));
-            let above = side(second, 1.0, square, 0.0, guess[1], self.lost[1]);
-            let below = -side(second, -1.0, 0.0, NEAR * square, guess[1], self.lost[1]);
+            let [below, above] = [-1.0, 1.0]
+                .map(|sign| sign * side(second, sign, square, NEAR * square, guess[1], self.lost[1]));
+            let (known, unknown) = (psi.cubic.half_square_along(v), known_lost(psi));
+            let [below, above] = [below + known - unknown, above + known + unknown];
             let [pull, bend, lost] = stein(q, moments, v);
             let rest = [psi.outside.rest(1), psi.outside.rest(2)];
             let numerator = [mean[0] - pull - lost - rest[0], mean[1] - pull + lost + rest[0]];
@@ -155,6 +157,11 @@ impl<'a> Sums<'a> {
         })
         .collect()
     }
+}
+
+/// What E_q[½P²ℓ²; r ≤ R] may be off by: rounding, and what is beyond R.
+fn known_lost(psi: &Psi) -> f64 {
+    psi.cubic.half_square_lost() + psi.cubic.half_square_beyond(psi.outside.tails(), 2)
 }
 
 /// v·E∇U and vᵀ(E∇²U − I)v under q, for a unit v in its coordinates, and what either may be off by.
