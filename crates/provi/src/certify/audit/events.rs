@@ -18,7 +18,7 @@ use provi_kernels::{dot, triangle};
 use std::sync::Arc;
 
 /// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
-const NEAR: f64 = 0.1;
+const NEAR: f64 = 0.05;
 
 /// A question about the coefficients z that has a number between 0 and 1 as its answer under the posterior: E_p G(weights·z + offset).
 #[derive(Clone, Debug, PartialEq)]

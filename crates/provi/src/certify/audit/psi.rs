@@ -43,9 +43,7 @@ pub(super) struct Psi {
     /// The share of δ of each side of ∫p̃, and that of all moments together.
     delta: f64,
     moments_delta: f64,
-    /// The mean of weight times X and its deviation, as the pilot saw them; and what the mean is believed to be between: where it seems not
-    /// to be, a bound stops there.
-    shown: [f64; 2],
+    /// What the mean of X is believed to be between; where it seems not to be, a bound stops there.
     believed: [f64; 2],
     directions: Vec<f64>,
     guesses: Guesses,
@@ -223,9 +221,8 @@ impl Session<'_> {
         self.grounds.evaluations += upper.len() as u64;
         self.grounds.mass_draws = Some(upper.len() as u64);
         let [least, most] = psi.believed.map(part);
-        let shown = [part(psi.shown[0]), (psi.shown[1] / whole_range).powi(2)];
-        let high = betting::mean_upper_after(shown, &upper, count, least, psi.delta);
-        let low = betting::mean_lower_after(shown, &lower, count, most, psi.delta);
+        let high = betting::mean_upper(&upper, count, least, psi.delta);
+        let low = betting::mean_lower(&lower, count, most, psi.delta);
         let [low, high] = [low - 1e-14, high + 1e-14].map(|mean| mean * whole_range - psi.sides[1]);
         // E_q[ψ; r ≤ R] = E_q[X; r ≤ R] + E_q[½P²] − E_q[½P²; r > R].
         let (known, lost) = (psi.cubic.half_square(), psi.cubic.half_square_lost());

@@ -86,16 +86,12 @@ fn what_a_square_leaves_of_an_excess_is_bounded() {
 
 #[test]
 fn values_are_bounded_unbiased_and_void_beyond_what_holds() {
-    let (mut smallest, mut gain) = (f64::INFINITY, f64::INFINITY);
+    let mut smallest = f64::INFINITY;
     for rows in problems() {
         let (d, v, radius) = (rows.dim, rows.direction(), 4.5);
         let cells = Cells::new(&rows.envelope(6.0), radius, 1e-9).unwrap();
         let ranges = [0, 1, 2].map(|j| cells.ranges(j));
         smallest = smallest.min(ranges[0][0].max(ranges[0][1]) / cells.price());
-        // Where q lives the square is most of the excess.
-        let near = || cells.cells.iter().filter(|c| c.radius < 2.0);
-        let plain = |c: &Cell| c.mass * excess(-c.bounds[0]).max(excess(c.bounds[1].max(0.0)));
-        gain = gain.min(near().map(|c| c.mass * c.most()).sum::<f64>() / near().map(plain).sum::<f64>());
         // The rest of x has two directions in the plane, and none on the line.
         let sum = mean(&cells, |p| {
             let each = [1.0, -1.0].map(|sign| {
@@ -128,5 +124,4 @@ fn values_are_bounded_unbiased_and_void_beyond_what_holds() {
     }
     // 1/0.8 where the envelope alone decides.
     assert!(smallest < 1.3, "{smallest}");
-    assert!(gain < 0.7, "{gain}");
 }

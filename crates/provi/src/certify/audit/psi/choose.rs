@@ -19,7 +19,8 @@ use provi_kernels::dot;
 /// Pilot draws.
 const PILOT: u64 = 600;
 /// Radii with their own bounds: at equal distances for few coefficients; for more, where a normal vector has its length and beyond.
-const EVEN: u32 = 12;
+const EVEN: u32 = 15;
+const FURTHEST: f64 = 11.0;
 const FEW: usize = 12;
 const BEYOND: [f64; 9] = [-0.8, 0.2, 1.0, 1.9, 2.9, 4.0, 5.3, 6.8, 8.5];
 /// Balls that are priced.
@@ -49,9 +50,8 @@ impl Session<'_> {
         }
         let d = self.q.dim();
         let root = (d as f64).sqrt();
-        let reach = root + BEYOND[BEYOND.len() - 1];
         let radii: Vec<f64> = match d <= FEW {
-            true => (1..=EVEN).map(|k| reach * f64::from(k) / f64::from(EVEN)).collect(),
+            true => (1..=EVEN).map(|k| (root + FURTHEST) * f64::from(k) / f64::from(EVEN)).collect(),
             false => BEYOND.iter().map(|beyond| root + beyond).collect(),
         };
         let Some(taylor) = self.taylor(&radii)? else { return Ok(None) };
@@ -152,7 +152,6 @@ impl Session<'_> {
             count: count.max(1.0) as u64,
             delta,
             moments_delta,
-            shown: [mean, deviation],
             believed: [-1.0, 1.0].map(|side| {
                 let away = 16.0 * deviation / n.sqrt() + 1e-3 * (sides[0] + sides[1]);
                 (mean + side * away).clamp(-sides[1], sides[0])

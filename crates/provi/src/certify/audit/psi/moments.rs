@@ -14,7 +14,7 @@ use crate::theory::betting::Wager;
 use provi_kernels::{dot, triangle};
 
 /// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
-const NEAR: f64 = 0.1;
+const NEAR: f64 = 0.02;
 
 /// Sums over draws, for each direction v: Y and Y² of Y = weight·Xℓ and of weight·Xℓ², ℓ = v·x, X = ψ − ½P².
 pub(super) struct Sums<'a> {
