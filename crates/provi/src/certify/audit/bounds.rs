@@ -39,6 +39,14 @@ pub(super) struct Bounds {
     pub(super) every: Option<([f64; 2], Provenance)>,
 }
 
+/// What two statements leave of a number: a finite interval, and at most so far from `about`. Where they contradict each other, the interval.
+fn narrowed([low, high]: [f64; 2], about: f64, reach: Option<f64>) -> [f64; 2] {
+    let Some(reach) = reach.filter(|_| low.is_finite() && high.is_finite()) else { return [low, high] };
+    let reach = reach * (1.0 + 1e-12) + 4.0 * f64::EPSILON * about.abs();
+    let both = [low.max(about - reach), high.min(about + reach)];
+    if both[0] <= both[1] { both } else { [low, high] }
+}
+
 impl Bounds {
     pub(super) fn nothing(q: &Gaussian<Triangular>, reason: &str) -> Self {
         Self {
@@ -70,7 +78,7 @@ impl Bounds {
     }
 
     /// The posterior's own means and deviations, where all of them were measured. They are the intervals behind the errors that
-    /// [`Bounds::functional`] makes of the same measurements, in the user's coordinates.
+    /// [`Bounds::functional`] makes of the same measurements, in the user's coordinates, as far as the other routes do not prove less wide ones.
     pub(super) fn posterior(&self) -> Option<PosteriorMoments> {
         let dim = self.q.dim();
         let (mut weakest, mut of_moments) = (None, "");
@@ -81,9 +89,16 @@ impl Bounds {
             let (standing, key, provenance) = self.coefficient(&v)?;
             of_moments = key;
             let (_, pulled, lost) = self.pulled(&v);
+            let others = self.functional(&v);
             v[i] = 0.0;
             weakest = Some(weakest.map_or(provenance, |w| provenance.weakest(w)));
-            intervals.push(standing.interval(*mean, norm(&pulled), lost));
+            let sd = norm(&pulled);
+            let mut measured = standing.interval(*mean, sd, lost);
+            for ((interval, about), other) in measured.iter_mut().zip([*mean, sd]).zip(&others) {
+                let reach = other.bound().filter(|_| other.provenance() == Some(provenance));
+                *interval = narrowed(*interval, about, reach.map(|reach| reach + lost));
+            }
+            intervals.push(measured);
         }
         let signs = self.events.as_ref().map_or(&[][..], |events| &events[..events.len() - self.asked]);
         PosteriorMoments::new(&intervals, self.confidence, of_moments, weakest?)
@@ -161,5 +176,22 @@ impl Bounds {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::narrowed;
+
+    #[test]
+    fn an_interval_is_narrowed_by_what_else_is_proved_and_never_to_nothing() {
+        let [low, high] = narrowed([-3.0, 5.0], 1.0, Some(0.5));
+        assert!(low <= 0.5 && low > 0.499 && high >= 1.5 && high < 1.501);
+        for reach in [None, Some(f64::INFINITY), Some(1e-3)] {
+            assert!(narrowed([-3.0, -2.0], 1.0, reach) == [-3.0, -2.0]);
+        }
+        assert!(narrowed([0.0, 5.0], -1.0, Some(2.0))[0] >= 0.0);
+        // What was not measured is not made up.
+        assert!(narrowed([0.0, f64::INFINITY], 1.0, Some(2.0))[1].is_infinite());
     }
 }
