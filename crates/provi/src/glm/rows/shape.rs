@@ -296,7 +296,7 @@ mod tests {
                         least >= below && most >= above,
                         "{family:?} {s} {reach}: {shared:?} {below} {above}"
                     );
-                    assert_eq!(shared.curvature, shape.curvature);
+                    assert_eq!(shared.curvature.map(f64::to_bits), shape.curvature.map(f64::to_bits));
                     let coarser = LOGISTIC_FIFTH * 0.3 * (3.0 * reach / STEPS).max(STEP);
                     assert!(
                         shared.fourth.iter().zip(shape.fourth).all(|(a, b)| *a <= b + coarser),
