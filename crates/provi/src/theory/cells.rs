@@ -163,7 +163,9 @@ impl Place {
         if !(below <= self.apart[0] && above >= -self.apart[1]) {
             return None;
         }
-        let (below, above) = (below.max(-self.apart[1]), above.min(self.apart[0]));
+        // The weight may be off too.
+        let [most, least] = self.apart.map(|x| x * (1.0 + 2.0 * LOST));
+        let (below, above) = (below.max(-least), above.min(most));
         let weigh = |x: f64| self.weight.map(|w| w * x);
         let ([a, b], [c, d]) = (weigh(below), weigh(above));
         Some([a.min(b), c.max(d)])
