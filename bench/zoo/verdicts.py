@@ -15,6 +15,7 @@ SPLIT_WORDS = {
     "calibration": ["These were looked at when limits were chosen."],
 }
 WORDS = ("good", "fair", "do not use")
+TABLE_HEAD = "| provi says | right | in between | off by more than 0.5 sd |"
 
 
 def right(record):
@@ -43,6 +44,10 @@ def verdict(record):
 def confusion(results, split):
     """Lines of a table: verdict against truth, and the same in a line for each condition."""
     lines = _confusion(results, split, CONDITIONS)
+    all_cases = [case for case in cases() if case.split == split]
+    ran = sum(f"{case.name}/provi" in results for case in all_cases)
+    at = lines.index(TABLE_HEAD)
+    lines[at:at] = [f"Measured with commit {results.get('commit', 'unknown')}, on {ran} of {len(all_cases)} cases.", ""]
     for condition in CONDITIONS:
         lines += ["", f"`{condition}` alone: " + _confusion(results, split, (condition,))[-1]]
     return lines
@@ -64,7 +69,7 @@ def _confusion(results, split, conditions):
 def table(counts, title, refused):
     total = [sum(row[k] for row in counts.values()) for k in range(3)]
     lines = [f"## Is the verdict right? ({title} cases)", "", *SPLIT_WORDS[title], ""]
-    lines += ["| provi says | right | in between | off by more than 0.5 sd |", "|---|---|---|---|"]
+    lines += [TABLE_HEAD, "|---|---|---|---|"]
     lines += [f"| {word} | {' | '.join(map(str, row))} |" for word, row in counts.items()]
     lines += [f"| all | {' | '.join(map(str, total))} |", ""]
     good, bad = counts["good"], counts["do not use"]
