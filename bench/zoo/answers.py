@@ -283,23 +283,27 @@ def _single(log_density):
     return jax.jit(jax.value_and_grad(log_density))
 
 
-def pymc_advi(problem, steps=10_000):
-    """PyMC's full-rank ADVI with its defaults; the density and its gradient are one call of compiled code in every step."""
+@functools.lru_cache(maxsize=None)
+def _advi(dim):
+    """PyMC's full-rank ADVI with its defaults over so many coordinates: what to put the density in, and how to begin and run it.
+
+    The density and its gradient are one call of compiled code in every step. All problems of a dimension share what PyTensor
+    compiled; before each, every shared variable is set to what it was in the beginning, generators of random numbers included."""
     import pymc as pm
+    import pytensor
     import pytensor.tensor as pt
     from pytensor.gradient import DisconnectedType
     from pytensor.graph.basic import Apply
     from pytensor.graph.op import Op
 
-    start, data = np.zeros(problem.dim), jax.device_put(problem.data)
-    compiled = _single(problem.log_density).lower(start, data).compile()
+    holder = {}
 
     class Density(Op):
         def make_node(self, z):
             return Apply(self, [pt.as_tensor_variable(z)], [pt.dscalar(), pt.dvector()])
 
         def perform(self, node, inputs, outputs):
-            value, gradient = compiled(inputs[0], data)
+            value, gradient = holder["density"](inputs[0], holder["data"])
             outputs[0][0], outputs[1][0] = np.array(value), np.array(gradient)
 
         def connection_pattern(self, node):
@@ -312,21 +316,39 @@ def pymc_advi(problem, steps=10_000):
             return [output_gradients[0] * self(inputs[0])[1]]
 
     density = Density()
-    with pm.Model():
-        z = pm.Flat("z", shape=problem.dim)
+    with pm.Model() as model:
+        z = pm.Flat("z", shape=dim)
         pm.Potential("log_density", density(z)[0])
         method = pm.FullRankADVI(random_seed=1)
-        made, begin = method.objective.step_function, []
+    made, kept = method.objective.step_function, {}
 
-        def step_function(**options):
-            step = made(**options)
-            begin.append(time.perf_counter())
-            return step
+    def step_function(**options):
+        if not kept:
+            kept["step"] = made(**options)
+            kept["start"] = [(variable, variable.get_value(borrow=False)) for variable in kept["step"].get_shared()]
+        for variable, value in kept["start"]:
+            variable.set_value(value, borrow=False)
+        kept["begin"] = time.perf_counter()
+        return kept["step"]
 
-        method.objective.step_function = step_function
-        found = pm.fit(steps, method=method, progressbar=False)
-        seconds = time.perf_counter() - begin[0]
-    mean, cov = found.mean.eval(), found.cov.eval()
+    method.objective.step_function = step_function
+    results = pytensor.function([], [method.approx.mean, method.approx.cov])
+
+    def run(steps):
+        with model:
+            method.hist = np.asarray(())
+            pm.fit(steps, method=method, progressbar=False)
+        seconds = time.perf_counter() - kept["begin"]
+        return *results(), seconds
+
+    return holder, run
+
+
+def pymc_advi(problem, steps=10_000):
+    start, data = np.zeros(problem.dim), jax.device_put(problem.data)
+    holder, run = _advi(problem.dim)
+    holder.update(density=_single(problem.log_density).lower(start, data).compile(), data=data)
+    mean, cov, seconds = run(steps)
     return Answer(mean, np.linalg.cholesky(cov), steps, seconds)
 
 

@@ -4,7 +4,7 @@ import statistics
 
 import numpy as np
 from cases import CONDITIONS, SPLITS, cases
-from verdicts import confusion, right, verdict
+from verdicts import confusion, of_plain, right, verdict
 
 METHODS = ("provi", "SVI", "SVI tuned", "Laplace", "Pathfinder", "ADVI")
 RECIPES = ("natural-gradient", "bures-wasserstein", "batch-and-match")
@@ -44,7 +44,7 @@ def write(results, page):
     plain = [case for case in cases(("plain",)) if f"{case.name}/provi" in results]
     have, later = ([case for case in plain if case.problem.later == flag] for flag in (False, True))
     lines = [HEAD, f"provi as of commit {results.get('commit', 'unknown')}.", "", *in_short(results, have)]
-    lines += ["", *near_gaussian(results), "", _kept_recipes(results, page), ""]
+    lines += ["", *near_gaussian(results), "", _kept_recipes(results, page), "", *(of_plain(results, have) if have else []), ""]
     for split in SPLITS:
         title = f"Is the verdict right? ({split} cases)"
         lines += [*(confusion(results, split) if _has_all_conditions(results, split) else kept.get(title, [])), ""]
