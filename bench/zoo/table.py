@@ -249,7 +249,7 @@ def near_gaussian(results):
         "## Near-Gaussian problems",
         "",
         "The goal: best, or within 20 % of the best error, wherever a Gaussian is enough, for no more evaluations than tuned SVI. A Gaussian is "
-        f"enough where the answer of some method is right, which is so on {len(compared)} problems. provi's error is the smallest or within 20 % of it "
+        f"enough where the answer of some method is right, which is so on {len(compared)} of the problems that tuned SVI has run on. provi's error is the smallest or within 20 % of it "
         f"on {len(compared) - len(far)} of them. On {len(unresolved)} more it is larger by less than the reference may be off itself: 1/30 sd for a sampled "
         f"one, 1/1000 sd for an exact one, which is what the quasi-random points leave over. "
         + (f"The goal is missed on {len(missed)}: {', '.join(case.problem.name for case, _ in missed)}. " if missed else "It is missed on none. ")
