@@ -252,51 +252,123 @@ def _pathfinder(log_density):
     return jax.jit(run)
 
 
-def pathfinder_moments(problem):
-    """BlackJAX, one path with its defaults, from a point of the cube (−2, 2)ᵈ; moments of its own draws."""
+def _pathfinder_draws(problem):
     key = jax.random.PRNGKey(1)
     start = jax.random.uniform(key, (problem.dim,), minval=-2.0, maxval=2.0)
     compiled = _pathfinder(problem.log_density).lower(key, start, problem.data).compile()
     begin = time.perf_counter()
     draws = jax.block_until_ready(compiled(key, start, problem.data))
-    seconds = time.perf_counter() - begin
-    # 200 draws at each of 31 points of the path; its line searches are not counted by the package.
-    return moments_of(problem, np.asarray(draws)), 31 * 200, seconds
+    return np.asarray(draws), time.perf_counter() - begin
 
 
-def pymc_advi(problem, steps=10_000):
-    """PyMC's full-rank ADVI with its defaults; the density and its gradient are called through an operation of ours."""
+# 200 draws at each of 31 points of the path; its line searches are not counted by the package.
+PATHFINDER_EVALUATIONS = 31 * 200
+
+
+def pathfinder_moments(problem):
+    """BlackJAX, one path with its defaults, from a point of the cube (−2, 2)ᵈ; moments of its own draws."""
+    draws, seconds = _pathfinder_draws(problem)
+    return moments_of(problem, draws), PATHFINDER_EVALUATIONS, seconds
+
+
+def pathfinder(problem):
+    """The Gaussian with the moments of its draws, which are those of a Gaussian."""
+    draws, seconds = _pathfinder_draws(problem)
+    factor = np.linalg.cholesky(np.atleast_2d(np.cov(draws.T)))
+    return Answer(draws.mean(axis=0), factor, PATHFINDER_EVALUATIONS, seconds)
+
+
+@functools.lru_cache(maxsize=None)
+def _single(log_density):
+    return jax.jit(jax.value_and_grad(log_density))
+
+
+@functools.lru_cache(maxsize=None)
+def _advi(dim):
+    """PyMC's full-rank ADVI with its defaults over so many coordinates: what to put the density in, and how to begin and run it.
+
+    The density and its gradient are one call of compiled code in every step. All problems of a dimension share what PyTensor
+    compiled; before each, every shared variable is set to what it was in the beginning, generators of random numbers included."""
     import pymc as pm
+    import pytensor
     import pytensor.tensor as pt
+    from pytensor.gradient import DisconnectedType
     from pytensor.graph.basic import Apply
     from pytensor.graph.op import Op
 
-    evaluate = function(problem)
-    evaluate(np.zeros((1, problem.dim)))
-
-    class Gradient(Op):
-        def make_node(self, z):
-            return Apply(self, [pt.as_tensor_variable(z)], [pt.dvector()])
-
-        def perform(self, node, inputs, outputs):
-            outputs[0][0] = np.array(evaluate(inputs[0][None])[1][0])
+    holder = {}
 
     class Density(Op):
         def make_node(self, z):
-            return Apply(self, [pt.as_tensor_variable(z)], [pt.dscalar()])
+            return Apply(self, [pt.as_tensor_variable(z)], [pt.dscalar(), pt.dvector()])
 
         def perform(self, node, inputs, outputs):
-            outputs[0][0] = np.asarray(evaluate(inputs[0][None])[0][0])
+            value, gradient = holder["density"](inputs[0], holder["data"])
+            outputs[0][0], outputs[1][0] = np.array(value), np.array(gradient)
+
+        def connection_pattern(self, node):
+            return [[True, False]]
 
         def grad(self, inputs, output_gradients):
-            return [output_gradients[0] * gradient(inputs[0])]
+            # The same node again, which PyTensor merges with the first: one call gives both.
+            if isinstance(output_gradients[0].type, DisconnectedType):
+                return [DisconnectedType()()]
+            return [output_gradients[0] * self(inputs[0])[1]]
 
-    density, gradient = Density(), Gradient()
-    with pm.Model():
-        z = pm.Flat("z", shape=problem.dim)
-        pm.Potential("log_density", density(z))
-        begin = time.perf_counter()
-        found = pm.fit(steps, method="fullrank_advi", random_seed=1, progressbar=False)
-        seconds = time.perf_counter() - begin
-    mean, cov = found.mean.eval(), found.cov.eval()
+    density = Density()
+    with pm.Model() as model:
+        z = pm.Flat("z", shape=dim)
+        pm.Potential("log_density", density(z)[0])
+        method = pm.FullRankADVI(random_seed=1)
+    made, kept = method.objective.step_function, {}
+
+    def step_function(**options):
+        if not kept:
+            kept["step"] = made(**options)
+            kept["start"] = [(variable, variable.get_value(borrow=False)) for variable in kept["step"].get_shared()]
+        for variable, value in kept["start"]:
+            variable.set_value(value, borrow=False)
+        kept["begin"] = time.perf_counter()
+        return kept["step"]
+
+    method.objective.step_function = step_function
+    results = pytensor.function([], [method.approx.mean, method.approx.cov])
+
+    def run(steps):
+        with model:
+            method.hist = np.asarray(())
+            pm.fit(steps, method=method, progressbar=False)
+        seconds = time.perf_counter() - kept["begin"]
+        return *results(), seconds
+
+    return holder, run
+
+
+def pymc_advi(problem, steps=10_000):
+    start, data = np.zeros(problem.dim), jax.device_put(problem.data)
+    holder, run = _advi(problem.dim)
+    holder.update(density=_single(problem.log_density).lower(start, data).compile(), data=data)
+    mean, cov, seconds = run(steps)
     return Answer(mean, np.linalg.cholesky(cov), steps, seconds)
+
+
+ELBO_DRAWS = 1 << 17
+
+
+def elbos(problem, ours, theirs, seed=7):
+    """The ELBOs of two answers, ours minus theirs, and the standard error of that: many draws, the same noise for both.
+
+    An answer with the higher ELBO is the better Gaussian in the sense that all of these methods seek, whichever mean is nearer."""
+    random, parts = np.random.default_rng(seed), []
+    evaluate = function(problem)
+    # Factors of one kind, so that one noise gives points near each other.
+    factors = [np.linalg.cholesky(answer.factor @ answer.factor.T) for answer in (ours, theirs)]
+    for _ in range(ELBO_DRAWS >> 12):
+        noise = random.standard_normal((1 << 12, problem.dim))
+        parts.append([evaluate(answer.mean + noise @ factor.T)[0] for answer, factor in zip((ours, theirs), factors)])
+    values = np.concatenate(parts, axis=1)
+    entropies = [np.linalg.slogdet(factor)[1] + 0.5 * problem.dim * (1.0 + np.log(2.0 * np.pi)) for factor in factors]
+    found = values.mean(axis=1) + entropies
+    difference = values[0] - values[1]
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    return {"ours": float(found[0]), "theirs": float(found[1]), "difference": float(found[0] - found[1]), "error": float(error)}
