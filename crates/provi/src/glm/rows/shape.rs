@@ -166,8 +166,10 @@ impl Scan {
                 let sizes = 1.0 + value + t.abs() * (1.0 + t.abs() * (second + t.abs() * third.abs()));
                 let lost = 64.0 * f64::EPSILON * sizes;
                 let mean = 24.0 / (t * t * t * t);
-                low = low.min((rest - lost) * mean);
-                high = high.max((rest + lost) * mean);
+                let [least, most] = [(rest - lost) * mean, (rest + lost) * mean];
+                // A NaN says nothing.
+                low = if least.is_nan() { f64::NEG_INFINITY } else { low.min(least) };
+                high = if most.is_nan() { f64::INFINITY } else { high.max(most) };
             }
             extremes.push([low, high]);
         }

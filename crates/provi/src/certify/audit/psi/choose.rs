@@ -72,7 +72,7 @@ impl Session<'_> {
         let beyond = outside.whole([0.0; 2], exact.error)[1] - 1.0;
         // What is known of ψ, and what confidence alone costs.
         let known = cubic.half_square();
-        let is_finite = sides.iter().chain(&ranges).all(|x| x.is_finite());
+        let is_finite = sides.iter().chain(&ranges).chain([&known, &error]).all(|x| x.is_finite());
         if sides[0] * log / most + beyond >= plain || !is_finite || sides[0] + sides[1] <= 0.0 {
             return Ok(None);
         }
