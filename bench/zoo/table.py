@@ -83,7 +83,7 @@ def in_short(results, have):
     absent = {m: [case.problem.name for case in have if f"{case.name}/{m}" not in results] for m in METHODS}
     parts = [f"{method} on {len(names)}" + (f" ({', '.join(names)})" if len(names) <= 25 else "") for method, names in absent.items() if names]
     if parts:
-        lines += ["", f"Not run for want of time, an empty cell below: {_listed(parts)}."]
+        lines += ["", f"Not run for want of time, an empty cell below: {_listed(parts)}. Problems of few dimensions ran first at the end, so what has run is no fair sample."]
     same = [case for case in have if all(f"{case.name}/{method}" in results for method in METHODS)]
     if same and len(same) < len(have):
         lines += ["", "### All of them on the same problems", "", f"The {len(same)} problems on which all of them have run.", ""]
