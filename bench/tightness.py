@@ -1,4 +1,5 @@
-"""The first table of docs/tightness.md: what `provi fit` proves of KL and means by default and with ten times the draws.
+"""The first two tables of docs/tightness.md: what `provi fit` proves of KL and means by default and with ten times the draws; and what
+it proves of probabilities.
 
     tightness.py PROVI
 
@@ -97,6 +98,7 @@ def interval(found):
 
 
 def row(provi, name, table, formula, options, rows=None):
+    """A row of each of the two tables."""
     plain, seconds = fit(provi, table, formula, options)
     ten, _ = fit(provi, table, formula, [*options, "--audit-draws", str(TEN)])
     kl, error = divergence(plain, *rows) if rows is not None else (interval(ten), None)
@@ -107,11 +109,18 @@ def row(provi, name, table, formula, options, rows=None):
         errors = posterior["mean_error"] if posterior else [m["mean_error"]["bound"] for m in moments]
         return found["certificate"]["kl"], max(e / np.sqrt(cov[i][i]) for i, e in enumerate(errors))
 
+    def signs(found):
+        posterior = found["posterior"]
+        tv = f"{found['certificate']['tv']['bound']:.2g}"
+        return tv, f"{max(posterior['positive_error']):.2g}" if posterior and posterior.get("positive_error") else "–"
+
     (first, mean), (second, mean_ten) = of(plain), of(ten)
     keys = " → ".join(dict.fromkeys([first["key"], second["key"]]))
     shown = f"{kl:.2e}" + (f" ± {error:.0e}" if error is not None else "")
+    (tv, sign), (tv_ten, sign_ten) = signs(plain), signs(ten)
     return (
-        f"| {name} | {shown} | {first['bound'] / kl:.2f} × | {second['bound'] / kl:.2f} × | {keys} | {mean:.2g} | {mean_ten:.2g} | {seconds:.2f} |"
+        f"| {name} | {shown} | {first['bound'] / kl:.2f} × | {second['bound'] / kl:.2f} × | {keys} | {mean:.2g} | {mean_ten:.2g} | {seconds:.2f} |",
+        f"| {name} | {tv} | {sign} | {tv_ten} | {sign_ten} |",
     )
 
 
@@ -119,6 +128,12 @@ def main():
     provi = sys.argv[1]
     print("| table | KL | default | ten times | by | means ± default | ten times | seconds |")
     print("|---|---|---|---|---|---|---|---|")
+    second = []
+
+    def show(rows):
+        print(rows[0], flush=True)
+        second.append(rows[1])
+
     with tempfile.TemporaryDirectory() as folder:
         for kind, rows, columns in MADE:
             x, y = design(kind, rows, columns)
@@ -126,20 +141,23 @@ def main():
             header = ",".join([*(f"x{j}" for j in range(columns)), "y"])
             np.savetxt(path, np.column_stack([x, y]), delimiter=",", header=header, comments="", fmt="%.17g")
             name = f"{kind}, N = {rows}, d = {columns}"
-            print(row(provi, name, path, "y ~ 0 + .", ["--prior", "normal(0,1)"], (x, y)), flush=True)
+            show(row(provi, name, path, "y ~ 0 + .", ["--prior", "normal(0,1)"], (x, y)))
     path = ROOT / "crates" / "provi" / "tests" / "data" / "W2.csv"
     numbers = np.loadtxt(path, delimiter=",", skiprows=1)
     formula = f"{path.read_text().split(chr(10), 1)[0].split(',')[-1]} ~ ."
     x = np.column_stack([np.ones(len(numbers)), numbers[:, :-1]])
-    print(row(provi, "breast cancer, d = 31", path, formula, ["--prior", "normal(0,1)"], (x, numbers[:, -1])), flush=True)
+    show(row(provi, "breast cancer, d = 31", path, formula, ["--prior", "normal(0,1)"], (x, numbers[:, -1])))
     for name, table, formula, options in GIVEN:
-        print(row(provi, name, GALLERY / table, formula, options), flush=True)
+        show(row(provi, name, GALLERY / table, formula, options))
     if shutil.which("Rscript"):
         with tempfile.TemporaryDirectory() as folder:
             for name, data, formula, options in FROM_R:
                 path = pathlib.Path(folder) / "table.csv"
                 subprocess.run(["Rscript", "-e", f"write.csv({data}, '{path}', row.names = FALSE)"], check=True)
-                print(row(provi, name, path, formula, options), flush=True)
+                show(row(provi, name, path, formula, options))
+    print("\n| table | TV ≤, default | P(>0) ± | TV ≤, ten times | P(>0) ± |")
+    print("|---|---|---|---|---|")
+    print("\n".join(second))
 
 
 if __name__ == "__main__":

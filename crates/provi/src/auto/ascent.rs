@@ -23,6 +23,7 @@
 mod begin;
 mod drift;
 
+use crate::base::coupling::Coupling;
 use crate::base::draws::{Draws, Purpose, Seed};
 use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
@@ -31,6 +32,7 @@ use crate::base::matrix::{Matrix, pack_lower, packed_len, unpack_lower};
 use crate::base::scalar::{NonNegative, Positive};
 use crate::base::scratch::Scratch;
 use crate::base::stop;
+use crate::base::together::Together;
 use crate::sgd::fit::NegElbo;
 use crate::target::evaluate::Evaluator;
 use drift::Drift;
@@ -76,6 +78,9 @@ impl Default for Options {
 pub struct Ascent<'a> {
     view: Evaluator<'a>,
     draws: Draws,
+    /// Pairs of a full step, and their points where they are of a net.
+    pairs: usize,
+    net: Option<Together>,
     power: f64,
     q: Gaussian<Triangular>,
     /// The last q whose draws were all finite, once there is one.
@@ -124,6 +129,8 @@ impl<'a> Ascent<'a> {
         Self {
             view,
             draws: Draws::new(seed, Purpose::Optimise),
+            pairs: view.dim().max(PAIRS),
+            net: None,
             power: Options::default().power,
             average: Vec::new(),
             q,
@@ -144,6 +151,14 @@ impl<'a> Ascent<'a> {
     pub(crate) fn continuing(self, other: &Self) -> Self {
         let Self { evaluations, step, halvings, rejected, .. } = *other;
         Self { evaluations, step, halvings, rejected, ..self }
+    }
+
+    /// Makes each step on ± this many scrambled Sobol' points. Many of them in few dimensions see the residuals almost without noise, so
+    /// that the steps are long and the answer is the last iterate.
+    pub(crate) fn on_nets(self, pairs: usize) -> Result<Self> {
+        let net = Together::new(self.draws.coupled(Coupling::Sobol), self.q.dim(), pairs)?;
+        let safe = Some(self.q.clone());
+        Ok(Self { pairs, net: Some(net), power: f64::INFINITY, safe, ..self })
     }
 
     /// Makes steps as short as after this many turns.
@@ -181,7 +196,6 @@ impl<'a> Ascent<'a> {
     /// Makes steps that spend at most `budget` more evaluations. The same budgets give the same bits. After
     /// [`Error::Stopped`] the state is that before the step that was cut off.
     pub fn advance(&mut self, budget: u64) -> Result<()> {
-        let full = self.q.dim().max(PAIRS);
         let mut left = budget;
         let mut retreats = 0;
         while left >= 2 {
@@ -189,7 +203,7 @@ impl<'a> Ascent<'a> {
             if stop::is_urgent() || self.step > 0 && stop::is_wanted() {
                 break;
             }
-            let pairs = full.min(usize::try_from(left / 2).unwrap_or(full));
+            let pairs = self.pairs.min(usize::try_from(left / 2).unwrap_or(self.pairs));
             let before = self.evaluations;
             match self.make_step(pairs) {
                 Ok(()) => retreats = 0,
@@ -297,11 +311,16 @@ impl<'a> Ascent<'a> {
             n if n < self.view.scratch(2 * pairs).len() => self.view.scratch(2 * pairs),
             _ => std::mem::take(&mut room.scratch),
         };
-        for (k, u) in room.u.chunks_exact_mut(d).enumerate() {
-            // After a retreat the draws are new: they differ from those that failed.
-            self.draws.fill(self.step + (self.halvings << 40), k as u32, u);
+        // After a retreat the draws are new: they differ from those that failed.
+        let step = self.step + (self.halvings << 40);
+        match &mut self.net {
+            Some(net) => net.fill(step, &mut room.u),
+            None => {
+                let each = room.u.chunks_exact_mut(d).enumerate();
+                each.for_each(|(k, u)| self.draws.fill(step, k as u32, u));
+                room.u.chunks_mut(d * d).for_each(|block| orthogonalise(block, d));
+            }
         }
-        room.u.chunks_mut(d * d).for_each(|block| orthogonalise(block, d));
         let (ahead, behind) = room.points.split_at_mut(half);
         self.q.transport(&room.u, ahead);
         for (z, mirror) in ahead.chunks_exact(d).zip(behind.chunks_exact_mut(d)) {
@@ -375,7 +394,7 @@ impl<'a> Ascent<'a> {
 impl Ascent<'_> {
     /// Number of draws of a full step, in pairs ±u.
     pub fn draws_per_step(&self) -> usize {
-        2 * self.q.dim().max(PAIRS)
+        2 * self.pairs
     }
 
     /// [`Ascent::neg_elbo_estimate`] with its standard error, if there is one.

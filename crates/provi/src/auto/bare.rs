@@ -4,7 +4,8 @@
 //! ELBO; those that fall behind are left. The best is carried on while its ELBO rises. To see that, the averaged
 //! answers of two moments, the second after twice as many evaluations, are compared on the same draws, so that the
 //! difference of their ELBOs has little noise. The search ends where the difference is negligible beyond its noise, or
-//! within its noise once half of the evaluations are spent, or where all are; [`Ending`] says which.
+//! within its noise once half of the evaluations are spent, or where all are; [`Ending`] says which. In few dimensions a settled answer
+//! is refined by a few long steps on many points of a net, whose noise is far smaller than that of as many independent draws.
 
 use super::explore::score::{Score, Scorer, mean_of_pairs};
 use super::explore::{Candidate, Explored, explore, is_near};
@@ -49,6 +50,14 @@ const LOST: f64 = 0.1;
 /// If the ELBO falls, steps are made as short as after this many turns; after this many falls the search ends.
 const TURNS: u64 = 30;
 const FALLS: u32 = 2;
+/// An answer in at most so many dimensions is refined by this many steps on so many pairs of points, if that is no more than a quarter of the
+/// cap.
+const FEW: usize = 16;
+const NET_STEPS: u64 = 2;
+const NET: usize = 1 << 10;
+const REFINING: u64 = 2 * NET_STEPS * NET as u64;
+/// Where log p/q varies less than this, a search has hardly any noise.
+const SPREAD: f64 = 0.05;
 /// Rivals of the answer are those within this many nats of it, beyond the noise.
 const RIVAL: f64 = 4.0;
 /// What the comparison is called if it is stopped.
@@ -288,8 +297,11 @@ impl<'a> Run<'a, '_> {
         let mut gain = (f64::INFINITY, 0.0);
         let step = best.ascent.draws_per_step() as u64;
         let mut look = FIRST_LOOK.max(FIRST_STEPS * step);
+        let is_refined = best.q.dim() <= FEW && state.cap >= 4 * REFINING;
+        // Kept back for the last steps.
+        let kept = if is_refined { REFINING + 2 * SETTLING as u64 } else { 0 };
         let ending = loop {
-            let room = state.room(best.ascent.evaluations());
+            let room = state.room(best.ascent.evaluations()).saturating_sub(kept);
             let here = best.ascent.evaluations();
             self.carry_on(best, look.min(room), state)?;
             if state.stopped {
@@ -308,7 +320,8 @@ impl<'a> Run<'a, '_> {
                 ratios => ratios?,
             };
             state.spent += 2 * SETTLING as u64;
-            let over = state.room(best.ascent.evaluations()) < 2 * step || best.ascent.evaluations() <= here;
+            let left = state.room(best.ascent.evaluations()).saturating_sub(kept);
+            let over = left < 2 * step || best.ascent.evaluations() <= here;
             if let (Some(now), Some(last)) = (&ratios, &before) {
                 gain = mean_of_pairs(now, last);
             }
@@ -332,6 +345,9 @@ impl<'a> Run<'a, '_> {
                 let ample = over || best.ascent.evaluations() >= state.cap / 2;
                 let settled =
                     before.is_some() && (rise + SIGMAS * se <= NEGLIGIBLE || ample && rise <= SIGMAS * se);
+                if is_refined && (settled || over) {
+                    self.refine(best, state, seed, (&mut scorer, &now))?;
+                }
                 before = Some(now);
                 if settled {
                     break Ending::Settled { rise, se };
@@ -351,6 +367,44 @@ impl<'a> Run<'a, '_> {
             look = best.ascent.evaluations().max(look);
         };
         Ok(ending)
+    }
+
+    /// Long steps with little noise from the settled answer; the answer stays if they are seen to lower its ELBO.
+    fn refine(
+        &mut self,
+        best: &mut Racer<'a>,
+        state: &mut State,
+        seed: Seed,
+        (scorer, before): (&mut Scorer<'a>, &[f64]),
+    ) -> Result<()> {
+        // Where there is hardly any noise there is nothing to do.
+        if best.score.spread < SPREAD {
+            return Ok(());
+        }
+        let fresh = Ascent::from_gaussian(self.target, seed, best.q.clone()).on_nets(NET)?;
+        let fresh = fresh.continuing(&best.ascent);
+        let compared = scorer.evaluations;
+        let before_nets = std::mem::replace(&mut best.ascent, fresh);
+        let found = match self.carry_on(best, REFINING, state) {
+            Ok(()) if !state.stopped => stop::phase(COMPARISON, || scorer.ratios(&best.ascent.current())),
+            Err(
+                Error::Diverged { .. } | Error::TargetNotFinite { .. } | Error::NotPositiveDefinite { .. },
+            )
+            | Ok(()) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let ratios = match found {
+            Err(Error::Stopped { .. }) => None,
+            found => found?,
+        };
+        state.spent += scorer.evaluations - compared;
+        match ratios.map(|now| (mean_of_pairs(&now, before), now)) {
+            Some(((rise, se), now)) if rise > -SIGMAS * se => {
+                (best.q, best.score) = (best.ascent.current(), Score::of(&now));
+            }
+            _ => best.ascent = before_nets.continuing(&best.ascent),
+        }
+        Ok(())
     }
 }
 

@@ -141,6 +141,21 @@ pub(crate) fn map<T: Send>(chunks: Chunks, f: impl Fn(Range<usize>) -> T + Sync)
     (0..chunks.count()).map(|k| f(chunks.range(k))).collect()
 }
 
+/// Calls `here` on this thread and, where threads are available, `there` on another one at the same time; one after the other otherwise.
+pub(crate) fn beside<T>(there: impl FnOnce() + Send, here: impl FnOnce() -> T) -> T {
+    #[cfg(feature = "parallel")]
+    if (Chunks { len: 2, size: 1, work: WORTH }).pays() {
+        let signal = Carried::from_here();
+        return rayon::in_place_scope(|scope| {
+            scope.spawn(|_| signal.within(there));
+            here()
+        });
+    }
+    let out = here();
+    there();
+    out
+}
+
 /// Partial sums over chunks. `make(range, partial, spare)` adds a chunk's share to `partial`, which begins as
 /// `width` zeros; `spare` is working memory of `room` numbers. `take(partial)` receives the partial sums in index
 /// order.

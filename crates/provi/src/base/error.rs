@@ -45,8 +45,8 @@ pub enum Error {
     },
     /// A number beyond what was proved of it: an error of this library, which must not be passed over.
     #[error(
-        "log q/p is {value} above its mean at a distance of {radius} from the answer, beyond what was proved of every point there: this is \
-         a fault of provi, and nothing that rests on it is certified; please report it"
+        "log q/p is {value} above its mean at a distance of {radius} from the answer; this, or its distance from its cubic there, is beyond what \
+         was proved of every point: a fault of provi, and nothing that rests on it is certified; please report it"
     )]
     Envelope {
         /// What was found.

@@ -52,6 +52,11 @@ pub fn mean_upper(draws: &[f64], planned: u64, floor: f64, failure_probability: 
     1.0
 }
 
+/// An upper bound that is not needed below `floor`. A NaN is no bound.
+pub(crate) fn not_below(bound: f64, floor: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound.max(floor) }
+}
+
 /// A lower confidence bound of E Y: one minus the upper bound of 1 − Y. No larger answer than `ceiling` is needed.
 pub fn mean_lower(draws: &[f64], planned: u64, ceiling: f64, failure_probability: f64) -> f64 {
     let flipped: Vec<f64> = draws.iter().map(|y| 1.0 - y).collect();

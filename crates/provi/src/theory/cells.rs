@@ -103,10 +103,11 @@ impl Cell {
 /// −X ≤ ½p²,         −X ≤ −χ(b) + β·max{a, b} + ½β²,                 −X ≤ −χ(b) + βp
 /// ```
 fn apart([a, b]: [f64; 2], cubic: f64, band: f64) -> [f64; 2] {
-    let (size, least) = (a.max(b).max(0.0), excess(-a).max(excess(b.max(0.0))));
+    let [at_a, at_b] = [excess(-a), excess(b)];
+    let (size, least) = (a.max(b).max(0.0), if b > 0.0 { at_a.max(at_b) } else { at_a });
     // Of χ, whose terms cancel.
-    let lost = |t: f64| 1e-11 * (excess(t) + t * t);
-    let [falls, rises] = [excess(-a) - 0.5 * a * a + lost(-a), 0.5 * b * b - excess(b) + lost(b)];
+    let lost = |t: f64, excess: f64| 1e-11 * (excess + t * t);
+    let [falls, rises] = [at_a - 0.5 * a * a + lost(a, at_a), 0.5 * b * b - at_b + lost(b, at_b)];
     let above = (falls + (band * size).min(band * (cubic + 0.5 * band))).min(least);
     let below = (rises + (band * (size + 0.5 * band)).min(band * cubic)).min(0.5 * cubic * cubic);
     // A NaN, where the band is infinite and the cubic zero, is no bound.

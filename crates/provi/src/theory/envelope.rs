@@ -261,6 +261,8 @@ pub enum Far {
 /// What is beyond the ball of radius R.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outside {
+    /// R.
+    pub radius: f64,
     /// O_j.
     pub mass: [f64; 3],
     /// α = P(r > R), rounded up.
@@ -287,7 +289,7 @@ impl Outside {
                 rate * moved[j] + curved(trace, j)
             }
         });
-        Some(Self { mass, alpha: tails[0].min(1.0), growth, tails, centre: envelope.centre })
+        Some(Self { radius, mass, alpha: tails[0].min(1.0), growth, tails, centre: envelope.centre })
     }
 
     /// Bounds of E_q e^{−D'} for bounds of E_q[excess(D'); r ≤ R], where |E_q D'| ≤ `off` [psi-kl]:

@@ -145,3 +145,61 @@ fn the_envelope_of_a_model_holds_at_every_point_and_each_constant_of_it_is_neede
     }
     assert_eq!(caught, [true; 5]);
 }
+
+/// More than 12 coefficients and 40d³ rows: quartics are bounded by d columns [psi-envelope].
+#[test]
+fn the_envelope_of_very_many_rows_holds_at_every_point_and_is_not_far_away() {
+    let d = 13;
+    let target = super::study::logistic(d, 40 * d * d * d, 1.0, 8);
+    let q = optimum(&target);
+    let radii = [1.0, 2.0, 4.0, 6.0, 8.0];
+    let taylor = target.local_curvature(&q).unwrap().unwrap().taylor(&radii).unwrap().unwrap();
+    let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let mut slope = vec![0.0; d];
+    let potential = |x: &[f64], slope: &mut [f64]| {
+        let mut z = vec![0.0; d];
+        q.transport(x, &mut z);
+        -target.log_density(&z, slope).unwrap()
+    };
+    let centre = potential(&vec![0.0; d], &mut slope);
+    let mut gradient = vec![0.0; d];
+    for j in 0..d {
+        // −Cᵀ∇log p.
+        let column = (j..d).map(|i| q.factor_matrix()[(i, j)] * -slope[i]);
+        gradient[j] = column.sum();
+    }
+    let trace = norm(&taylor.trace);
+    let along: f64 = gradient.iter().zip(&taylor.trace).map(|(g, t)| g * t / trace).sum();
+    let bias: Vec<f64> = gradient.iter().zip(&taylor.trace).map(|(g, t)| g + 0.5 * t).collect();
+    let [least, most] = taylor.curvature;
+    let envelope = Envelope {
+        dim: d,
+        centre: [-1e-9, 1e-9],
+        gradient: [along, norm(&gradient) + 1e-9],
+        bias: norm(&bias) + 1e-9,
+        trace,
+        harmonic: taylor.harmonic,
+        bend: [1.0 - least, most - 1.0],
+        rings: taylor.rings,
+    };
+    let (mut dice, mut closest) = (Dice::new(4), [f64::INFINITY; 2]);
+    for k in 0..200 {
+        // Along τ first, where the cubic is largest.
+        let mut x: Vec<f64> =
+            if k < 2 { taylor.trace.clone() } else { (0..d).map(|_| dice.normal()).collect() };
+        let r = [1.5, 3.0, 5.0, 7.5][k % 4];
+        let scale = r / norm(&x) * if k % 2 == 0 { 1.0 } else { -1.0 };
+        x.iter_mut().for_each(|x| *x *= scale);
+        let u: f64 = x.iter().zip(&taylor.trace).map(|(x, t)| x * t / trace).sum();
+        let drop = potential(&x, &mut slope) - centre - 0.5 * r * r;
+        let [a, b] = envelope.bounds([r; 2], [u; 2]);
+        assert!(-a - 1e-8 <= drop && drop <= b + 1e-8, "r = {r}: {drop} not in {:?}", [-a, b]);
+        closest = [closest[0].min(a + drop), closest[1].min(b - drop)];
+        if r > 5.0 {
+            assert!(a + b < 0.6, "r = {r}: {a} {b}");
+        }
+    }
+    println!("{closest:?}");
+    // Not everything would be within it: some point is near each side.
+    assert!(closest.iter().all(|x| *x < 0.02), "{closest:?}");
+}

@@ -12,7 +12,7 @@ use crate::base::linalg::norm;
 use crate::base::matrix::{Matrix, packed_index, packed_len};
 use crate::target::Taylor;
 use crate::target::rounding::deviations;
-use crate::theory::betting::Wager;
+use crate::theory::betting::{Wager, not_below};
 use crate::theory::bounded::{self, Bounded, Law};
 use provi_kernels::{dot, triangle};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Cubic {
 
     /// E_q[½P²] = ‖T‖²/12: P = T\[x,x,x\]/6 − ½τ·x is T with Hermite polynomials of degree three in place of powers.
     pub(super) fn half_square(&self) -> f64 {
-        (0..self.dim).map(|i| self.gram[(i, i)]).sum::<f64>() / 12.0
+        self.square() / 12.0
     }
 
     /// E_q[½P²xxᵀ] = ‖T‖²/12·I + ½G [psi-moments].
@@ -134,13 +134,21 @@ impl Cubic {
         (d * d * d + 64.0) * f64::EPSILON * 12.0 * self.half_square()
     }
 
-    /// E_q[½P²rʲ; r > R] is at most this, for the moments E_q[rᵏ; r > R].
-    pub(super) fn half_square_beyond(&self, tails: [f64; 9], j: usize) -> f64 {
-        let (cubic, linear) = (self.size, norm(&self.linear));
-        0.5 * (cubic * cubic * tails[6 + j]
-            + 2.0 * cubic * linear * tails[4 + j]
-            + linear * linear * tails[2 + j])
-            * (1.0 + 1e-9)
+    /// ‖T‖².
+    fn square(&self) -> f64 {
+        (0..self.dim).map(|i| self.gram[(i, i)]).sum()
+    }
+
+    /// E_q[½P²rʲ; r > R] is at most this, for the moments E_q[rᵏ; r > R]. P = T₀\[x,x,x\]/6 + (τ·x)(y − ½) for y = r²/(2(d+2)) and the rest T₀ of T without its trace; on a
+    /// sphere the two are orthogonal, with mean squares 6‖T₀‖²r⁶/(36d(d+2)(d+4)) and ‖τ‖²r²(y−½)²/d, and (y−½)² ≤ y² from y = ¼ on.
+    pub(super) fn half_square_beyond(&self, radius: f64, tails: [f64; 9], j: usize) -> f64 {
+        let d = self.dim as f64;
+        let (square, trace) = (self.square(), 4.0 * dot(&self.linear, &self.linear));
+        let rest = (square - 3.0 * trace / (d + 2.0)).max(0.0) + 1e-9 * square;
+        let near = if radius * radius >= 0.5 * (d + 2.0) { 0.0 } else { 0.25 * tails[2 + j] };
+        let by_rest = rest / (6.0 * d * (d + 2.0) * (d + 4.0)) * tails[6 + j];
+        let by_trace = trace / d * (tails[6 + j] / (4.0 * (d + 2.0).powi(2)) + near);
+        0.5 * (by_rest + by_trace) * (1.0 + 1e-9)
     }
 
     /// T[x,x,x]/6.
@@ -173,7 +181,7 @@ impl Cubic {
 
     /// E_q[|P|; r > R] is at most this, for the moments E_q[rᵏ; r > R].
     pub(super) fn beyond(&self, tails: [f64; 9]) -> f64 {
-        (self.size * tails[3] + norm(&self.linear) * tails[1]) * (1.0 + 1e-9)
+        (self.square().sqrt() / 6.0 * tails[3] + norm(&self.linear) * tails[1]) * (1.0 + 1e-9)
     }
 }
 
@@ -335,7 +343,7 @@ impl Tally {
             let lost = off / n * (1.0 + 1e-9) + (n + 8.0) * f64::EPSILON * (squares / n).sqrt();
             let [low, high] = [-1.0, 1.0].map(|sign: f64| {
                 let bound = sign * sum / n + wager.margin(self.draws, squares) + lost;
-                sign * bound.max(-NEAR * range)
+                sign * not_below(bound, -NEAR * range)
             });
             let (mut cubic, mut slack) = (0.0, known.either * reach + 4.0 * (bounded::LOST + event.apart));
             if let Some((all, directions)) = known.cubic

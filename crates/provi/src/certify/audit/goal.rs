@@ -1,7 +1,7 @@
 //! The goal of an audit: it makes more draws until the goal is proved, or until more draws would not help.
 
 use super::{Audit, Audited};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::scalar::Positive;
 use crate::base::stop;
@@ -139,10 +139,14 @@ impl Audit {
             && !stop::is_wanted()
         {
             now = Self { look: now.look + 1, draws, ..now };
-            // What was proved before stands, whatever becomes of a further look.
-            let Ok(next) = look(&now) else {
-                best = best.selected();
-                break;
+            // What was proved before stands, whatever becomes of a further look, unless that look refutes it.
+            let next = match look(&now) {
+                Ok(next) => next,
+                Err(fault @ (Error::Envelope { .. } | Error::AboveEnvelope { .. })) => return Err(fault),
+                Err(_) => {
+                    best = best.selected();
+                    break;
+                }
             };
             let missing = |audited: &Audited| {
                 let (c, own) = (audited.certificate(), audited.posterior_moments());
@@ -161,7 +165,6 @@ impl Audit {
 mod tests {
     use super::*;
     use crate::base::draws::Seed;
-    use crate::base::error::Error;
     use crate::glm::{Glm, Prior};
 
     /// A further look that fails, as one that is cut off does, leaves what the first one proved.
@@ -175,14 +178,19 @@ mod tests {
         let goal = Goal { kl: None, table: Some(1e-9) };
         let audit = Audit { draws: 2000, goal, ..Audit::default() };
         let mut looks = 0;
-        let found = audit.looks(&q, |look| {
-            looks += 1;
-            match looks {
-                1 => Audit { goal: Goal::default(), ..*look }.run(&target, &q, Seed(1)),
-                _ => Err(Error::Stopped { during: "the audit" }),
-            }
-        });
-        let found = found.unwrap();
+        let mut run = |error: Error| {
+            looks = 0;
+            audit.looks(&q, |look| {
+                looks += 1;
+                match looks {
+                    1 => Audit { goal: Goal::default(), ..*look }.run(&target, &q, Seed(1)),
+                    _ => Err(error.clone()),
+                }
+            })
+        };
+        // A look that finds a point beyond its envelope refutes the first one too.
+        assert!(run(Error::Envelope { value: 1.0, radius: 2.0 }).is_err());
+        let found = run(Error::Stopped { during: "the audit" }).unwrap();
         assert_eq!(looks, 2);
         assert!(found.certificate().kl.bound().is_some() && found.log_ratios().is_empty());
     }

@@ -78,7 +78,6 @@ impl Session<'_> {
             Err(
                 Error::ExactDrawsCost { .. }
                 | Error::ExactDrawsRounding { .. }
-                | Error::AboveEnvelope { .. }
                 | Error::NotPositiveDefinite { .. }
                 | Error::Eigen { .. }
                 | Error::Stopped { .. },

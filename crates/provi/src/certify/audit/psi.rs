@@ -226,8 +226,8 @@ impl Session<'_> {
         let [low, high] = [low - 1e-14, high + 1e-14].map(|mean| mean * whole_range - psi.sides[1]);
         // E_q[ψ; r ≤ R] = E_q[X; r ≤ R] + E_q[½P²] − E_q[½P²; r > R].
         let (known, lost) = (psi.cubic.half_square(), psi.cubic.half_square_lost());
-        let beyond = psi.cubic.half_square_beyond(psi.outside.tails(), 0);
-        let inside = [(low + known - lost - beyond).max(0.0), (high + known + lost).max(0.0)];
+        let beyond = psi.cubic.half_square_beyond(psi.outside.radius, psi.outside.tails(), 0);
+        let inside = [(low + known - lost - beyond).max(0.0), betting::not_below(high + known + lost, 0.0)];
         let [least, most] = psi.outside.whole(inside, exact.error);
         // KL(q‖p) ≥ 0, for f itself.
         let whole = [least.max((-exact.error).exp() * (1.0 - 1e-12)), most];

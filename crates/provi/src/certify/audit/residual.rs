@@ -167,64 +167,53 @@ impl<'a> Residuals<'a> {
     }
 
     /// Calls `see` for each draw, in order, with its D alone, until `between` breaks. Half the work of [`Residuals::visit`] where the target
-    /// has values without gradients, and the same bits.
+    /// has values without gradients, and the same bits. While draws are seen here, threads make the next ones.
     pub(super) fn visit_values(
         &self,
-        (fill, beside): (&Fill<'_>, &Beside<'_>),
+        fill: (&Fill<'_>, &Beside<'_>),
         count: u64,
         between: &mut Between<'_>,
         see: &mut See<'_>,
     ) -> Result<()> {
-        let d = self.q.dim();
-        let room = self.target.together(BATCH).min(count as usize);
-        let (mut u, mut z) = (vec![0.0; room * d], vec![0.0; room * d]);
-        let (mut values, mut numbers) = (vec![0.0; room], vec![0.0; room]);
-        let mut scratch: Vec<Scratch> = self.target.scratch(room);
-        let mut first = 0;
+        let most = self.target.together(BATCH).min(count as usize);
+        let size = |first: u64| most.min((count - first) as usize);
+        let mut scratch: Vec<Scratch> = self.target.scratch(most);
+        let (mut now, mut next) = (Values::new(most, self.dim()), Values::new(most, self.dim()));
+        let (mut first, mut is_made) = (0, false);
         while first < count && between(first, count)?.is_continue() {
-            let size = room.min((count - first) as usize);
-            let (u, z, values) = (&mut u[..size * d], &mut z[..size * d], &mut values[..size]);
-            self.draw(fill, first, u, z);
-            let numbers = &mut numbers[..size];
-            let work = size.saturating_mul(d * d * d / 6);
-            chunked::fill_together([(&mut *numbers, TOGETHER)], work, |chunk, [numbers]| {
-                let mut room = Vec::new();
-                for (u, number) in u[chunk * TOGETHER * d..].chunks_exact(d).zip(numbers) {
-                    *number = beside(u, &mut room);
-                }
-            });
-            if !self.target.evaluate_alone(z, values, &mut scratch)? {
-                let mut pulls = vec![0.0; size * d];
-                self.target.evaluate(z, values, &mut pulls, &mut scratch)?;
+            if !is_made {
+                now.make(self.target, self.q, fill, (first, size(first)), &mut scratch);
             }
-            for (k, (u, value)) in u.chunks_exact(d).zip(&*values).enumerate() {
-                if !value.is_finite() {
-                    let (quantity, norm) = ("log-density", norm(&z[k * d..(k + 1) * d]));
-                    return Err(Error::TargetNotFinite {
-                        quantity,
-                        value: *value,
-                        step: first,
-                        draw: k,
-                        norm,
-                    });
+            let after = first + now.values.len() as u64;
+            is_made = false;
+            match self.target {
+                Evaluator::Parallel(target) if after < count => {
+                    let (q, next, scratch) = (self.q, &mut next, &mut scratch);
+                    let there = || next.make(target.into(), q, fill, (after, size(after)), scratch);
+                    chunked::beside(there, || self.see_values(&mut now, first, see))?;
+                    is_made = true;
                 }
-                see(Seen { beside: numbers[k], ..self.seen(u, &[], *value, [0.0; 2]) });
+                _ => self.see_values(&mut now, first, see)?,
             }
-            first += size as u64;
+            if is_made {
+                std::mem::swap(&mut now, &mut next);
+            }
+            first = after;
         }
         Ok(())
     }
 
-    /// Draws from the number `first` on, and where they lie.
-    fn draw(&self, fill: &Fill<'_>, first: u64, u: &mut [f64], z: &mut [f64]) {
-        let d = self.q.dim();
-        let work = u.len().saturating_mul(d + DRAW_WORK);
-        chunked::fill_together([(u, TOGETHER * d), (z, TOGETHER * d)], work, |chunk, [u, z]| {
-            for (k, u) in u.chunks_exact_mut(d).enumerate() {
-                fill(first + (chunk * TOGETHER + k) as u64, u);
+    fn see_values(&self, made: &mut Values, first: u64, see: &mut See<'_>) -> Result<()> {
+        std::mem::replace(&mut made.outcome, Ok(()))?;
+        let d = self.dim();
+        for (k, (u, &value)) in made.u.chunks_exact(d).zip(&made.values).enumerate() {
+            if !value.is_finite() {
+                let (quantity, norm) = ("log-density", norm(&made.z[k * d..(k + 1) * d]));
+                return Err(Error::TargetNotFinite { quantity, value, step: first, draw: k, norm });
             }
-            self.q.transport(u, z);
-        });
+            see(Seen { beside: made.beside[k], ..self.seen(u, &[], value, [0.0; 2]) });
+        }
+        Ok(())
     }
 
     fn seen<'d>(&self, u: &'d [f64], residual: &'d [f64], value: f64, squares: [f64; 2]) -> Seen<'d> {
@@ -256,7 +245,7 @@ impl<'a> Residuals<'a> {
             let size = room.min((count - first) as usize);
             let work = size.saturating_mul(d * (d + DRAW_WORK));
             let (u, z) = (&mut u[..size * d], &mut z[..size * d]);
-            self.draw(fill, first, u, z);
+            draw(self.q, fill, first, u, z);
             let (values, pulls) = (&mut values[..size], &mut pulls[..size * d]);
             self.target.evaluate(z, values, pulls, &mut scratch)?;
             for ((k, value), (pull, z)) in
@@ -381,6 +370,69 @@ impl<'a> Residuals<'a> {
             }
         })?;
         Ok(out)
+    }
+}
+
+/// Draws from the number `first` on, and where they lie.
+fn draw(q: &Gaussian<Triangular>, fill: &Fill<'_>, first: u64, u: &mut [f64], z: &mut [f64]) {
+    let d = q.dim();
+    let work = u.len().saturating_mul(d + DRAW_WORK);
+    chunked::fill_together([(u, TOGETHER * d), (z, TOGETHER * d)], work, |chunk, [u, z]| {
+        for (k, u) in u.chunks_exact_mut(d).enumerate() {
+            fill(first + (chunk * TOGETHER + k) as u64, u);
+        }
+        q.transport(u, z);
+    });
+}
+
+/// Draws with log densities alone.
+struct Values {
+    u: Vec<f64>,
+    z: Vec<f64>,
+    values: Vec<f64>,
+    beside: Vec<f64>,
+    outcome: Result<()>,
+}
+
+impl Values {
+    fn new(most: usize, dim: usize) -> Self {
+        let zeros = |len: usize| vec![0.0; len];
+        let (u, z) = (zeros(most * dim), zeros(most * dim));
+        Self { u, z, values: zeros(most), beside: zeros(most), outcome: Ok(()) }
+    }
+
+    /// `size` draws, at most as many as before, from the number `first` on.
+    fn make(
+        &mut self,
+        target: Evaluator<'_>,
+        q: &Gaussian<Triangular>,
+        (fill, beside): (&Fill<'_>, &Beside<'_>),
+        (first, size): (u64, usize),
+        scratch: &mut [Scratch],
+    ) {
+        let d = q.dim();
+        for (buffer, len) in
+            [(&mut self.u, d), (&mut self.z, d), (&mut self.values, 1), (&mut self.beside, 1)]
+        {
+            buffer.truncate(size * len);
+        }
+        let Self { u, z, values, .. } = self;
+        draw(q, fill, first, u, z);
+        let work = size.saturating_mul(d * d * d / 6);
+        chunked::fill_together([(&mut self.beside, TOGETHER)], work, |chunk, [numbers]| {
+            let mut room = Vec::new();
+            for (u, number) in u[chunk * TOGETHER * d..].chunks_exact(d).zip(numbers) {
+                *number = beside(u, &mut room);
+            }
+        });
+        let mut evaluate = || {
+            if !target.evaluate_alone(z, values, scratch)? {
+                let mut pulls = vec![0.0; size * d];
+                target.evaluate(z, values, &mut pulls, scratch)?;
+            }
+            Ok(())
+        };
+        self.outcome = evaluate();
     }
 }
 

@@ -7,7 +7,7 @@ use crate::target::curvature::Provenance;
 /// ```text
 /// |E_p z_i − mean_i| ≤ mean_error_i,     |sd_p z_i − sd_i| ≤ sd_error_i,     |P_p(z_i > 0) − positive_i| ≤ positive_error_i
 /// ```
-/// An audit bounds E_p z_i from both sides, by draws of q weighted with p/q. The value is the middle of that
+/// An audit bounds E_p z_i from both sides, by draws weighted with p/q; where another of its statements is sharper, the interval ends there. The value is the middle of that
 /// interval, so it is not q's mean: it is nearer to the posterior's if the draws resolve the difference.
 ///
 /// They can be read but not changed; those from a file are the file's claim.

@@ -126,9 +126,11 @@ impl Cubic {
         };
         let matrix = |[sigma, part]: [f64; 2]| {
             let (_, cubic_part, theta) = parts([sigma, part]);
-            let mut out = bend.clone();
-            out.add_scaled(cubic_part, &self.form);
-            out.add_scaled(quartic_part, quartic);
+            let mut out = Matrix::zeros(wide, wide);
+            let terms = bend.entries().iter().zip(self.form.entries()).zip(quartic.entries());
+            for (to, ((bend, cubic), quartic)) in out.entries_mut().iter_mut().zip(terms) {
+                *to = bend + cubic_part * cubic + quartic_part * quartic;
+            }
             for i in 0..d {
                 for j in 0..d {
                     out[(packed_index(i, i), packed_index(j, j))] -= theta;

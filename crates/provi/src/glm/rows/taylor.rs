@@ -17,8 +17,9 @@ use crate::target::rounding::deviations;
 use provi_kernels::axpy;
 use std::ops::Range;
 
-/// Chunks of partial sums, at most.
+/// Chunks of partial sums, at most, and rows of one, at least: the sums may be millions of numbers, which are cleared and added for each.
 const PARTS: usize = 16;
+const LEAST: usize = 4 * BLOCK;
 
 /// A row in the coordinates where q is standard.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ impl Rows {
         let (centers, spreads): (Vec<f64>, _) = (q.mean().iter().map(|m| m.abs()).collect(), deviations(q));
         let unit = (d as f64 + 8.0) * f64::EPSILON;
         let chain = (total as f64 + 64.0) * f64::EPSILON;
-        let size = self.len().div_ceil(PARTS).next_multiple_of(BLOCK).max(BLOCK);
+        let size = self.len().div_ceil(PARTS).next_multiple_of(BLOCK).max(LEAST);
         let columns = layout.quartic_columns();
         let work = self.len().saturating_mul(radii.len() * columns * columns / 2 + d * wide);
         let room = BLOCK * (2 * wide + d) + 4 * BLOCK;

@@ -89,8 +89,8 @@ fn the_square_of_a_cubic_has_these_means() {
         let along: f64 = (0..dim).map(|i| v[i] * dot(found.row(i), &v)).sum();
         assert!((cubic.half_square_along(&v) - along).abs() < 1e-12 * along && along > plain);
         for (j, beyond) in [(0, beyond[0]), (2, beyond[1])] {
-            let bound = cubic.half_square_beyond(tails, j);
-            assert!(beyond < bound && bound < 40.0 * beyond, "{dim} {j}: {beyond} {bound}");
+            let bound = cubic.half_square_beyond(reach, tails, j);
+            assert!(beyond < bound && bound < 4.0 * beyond, "{dim} {j}: {beyond} {bound}");
         }
         assert!(cubic.half_square_lost() < 1e-10 * plain);
     }

@@ -2,6 +2,7 @@
 
 use super::moments::Sums;
 use super::{Drawing, Psi, Signs, value};
+use crate::base::chunked::{self, Chunks};
 use crate::base::draws::{Draws, Purpose};
 use crate::base::error::{Error, Result};
 use crate::base::linalg::norm;
@@ -23,8 +24,10 @@ const EVEN: u32 = 15;
 const FURTHEST: f64 = 11.0;
 const FEW: usize = 12;
 const BEYOND: [f64; 9] = [-0.8, 0.2, 1.0, 1.9, 2.9, 4.0, 5.3, 6.8, 8.5];
-/// Balls that are priced.
+/// Balls that may be priced, every how many are at first, and what one costs in multiply-adds.
 const BALLS: u32 = 24;
+const STRIDE: u32 = 4;
+const PRICE: usize = 1 << 20;
 /// Parts of the draws that may be spent, with what is enough for each: the bound of KL as a multiple of what the pilot saw, and the errors of means, in
 /// deviations, and of signs. A close bound is worth some draws, and many are for a useful one. The pilot foresees too much rather than too little.
 const PARTS: [(f64, f64, [f64; 2]); 5] = [
@@ -210,22 +213,29 @@ fn envelope(residuals: &Residuals<'_>, taylor: &Taylor, f: f64) -> Result<Option
     Ok(envelope.is_finite().then_some((envelope, direction)))
 }
 
-/// The ball with the least price: what is beyond it, and what confidence costs in it, `share` of its range.
+/// The ball with the least price: what is beyond it, and what confidence costs in it, `share` of its range. Every few balls are priced
+/// first, then those beside the best.
 fn ball(envelope: &Envelope, far: Far, error: f64, share: f64) -> Option<(Cells, Outside, f64)> {
     let (first, reach) = ((envelope.dim as f64).sqrt() + 1.0, envelope.reach() * (1.0 - 1e-6));
-    let mut best: Option<(f64, Cells, Outside, f64)> = None;
-    for k in 0..BALLS {
+    let priced = |k: u32| {
         let radius = first + (reach - first) * f64::from(k) / f64::from(BALLS - 1);
-        let Some(outside) = Outside::new(envelope, far, radius) else { continue };
+        let outside = Outside::new(envelope, far, radius)?;
         let beyond = outside.whole([0.0; 2], 0.0)[1] - 1.0;
-        if best.as_ref().is_some_and(|(known, ..)| beyond >= *known) {
-            continue;
-        }
-        let Some(cells) = Cells::new(envelope, radius, error) else { continue };
+        let cells = Cells::new(envelope, radius, error).filter(|_| beyond.is_finite())?;
         let price = beyond + share * cells.ranges(0)[0];
-        if price.is_finite() && best.as_ref().is_none_or(|(known, ..)| price < *known) {
-            best = Some((price, cells, outside, radius));
-        }
-    }
-    best.map(|(_, cells, outside, radius)| (cells, outside, radius))
+        price.is_finite().then_some((price, k, (cells, outside, radius)))
+    };
+    let least = |balls: &[u32]| {
+        let chunks = Chunks { len: balls.len(), size: 1, work: balls.len() * PRICE };
+        let all = chunked::map(chunks, |range| balls[range].iter().filter_map(|k| priced(*k)).next());
+        all.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let coarse = least(&(0..BALLS).step_by(STRIDE as usize).chain([BALLS - 1]).collect::<Vec<_>>())?;
+    let near = coarse.1.saturating_sub(STRIDE - 1)..(coarse.1 + STRIDE).min(BALLS);
+    let fine = least(&near.filter(|k| *k != coarse.1).collect::<Vec<_>>());
+    let (_, _, best) = match fine {
+        Some(fine) if fine.0 < coarse.0 => fine,
+        _ => coarse,
+    };
+    Some(best)
 }

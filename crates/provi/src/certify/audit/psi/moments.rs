@@ -10,7 +10,7 @@ use crate::certify::audit::every::{Every, Guesses};
 use crate::certify::audit::sharp::{Standing, standing};
 use crate::target::expectations::Moments;
 use crate::target::rounding::deviations;
-use crate::theory::betting::Wager;
+use crate::theory::betting::{Wager, not_below};
 use provi_kernels::{dot, triangle};
 
 /// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
@@ -130,7 +130,7 @@ impl<'a> Sums<'a> {
             let wager = Wager::new(top + floor, guess, psi.count, delta);
             let root = (sums[1] / n).sqrt() * (1.0 + 1e-9) + off;
             let lost = (n + 8.0) * f64::EPSILON * root + off;
-            (sign * sums[0] / n + wager.margin(self.draws, n * root * root) + lost).max(-floor)
+            not_below(sign * sums[0] / n + wager.margin(self.draws, n * root * root) + lost, -floor)
         };
         let each = self.directions.chunks_exact(self.dim).enumerate();
         each.map(|(k, v)| {
@@ -140,8 +140,9 @@ impl<'a> Sums<'a> {
                 [-1.0, 1.0].map(|sign| sign * side(first, sign, reach, NEAR * reach, guess[0], self.lost[0]));
             let [below, above] = [-1.0, 1.0]
                 .map(|sign| sign * side(second, sign, square, NEAR * square, guess[1], self.lost[1]));
-            let (known, unknown) = (psi.cubic.half_square_along(v), known_lost(psi));
-            let [below, above] = [below + known - unknown, above + known + unknown];
+            // The part beyond R is not negative.
+            let (known, lost) = (psi.cubic.half_square_along(v), psi.cubic.half_square_lost());
+            let [below, above] = [below + known - known_lost(psi), above + known + lost];
             let [pull, bend, lost] = stein(q, moments, v);
             let rest = [psi.outside.rest(1), psi.outside.rest(2)];
             let numerator = [mean[0] - pull - lost - rest[0], mean[1] - pull + lost + rest[0]];
@@ -161,7 +162,8 @@ impl<'a> Sums<'a> {
 
 /// What E_q[½P²ℓ²; r ≤ R] may be off by: rounding, and what is beyond R.
 fn known_lost(psi: &Psi) -> f64 {
-    psi.cubic.half_square_lost() + psi.cubic.half_square_beyond(psi.outside.tails(), 2)
+    let beyond = psi.cubic.half_square_beyond(psi.outside.radius, psi.outside.tails(), 2);
+    psi.cubic.half_square_lost() + beyond
 }
 
 /// v·E∇U and vᵀ(E∇²U − I)v under q, for a unit v in its coordinates, and what either may be off by.

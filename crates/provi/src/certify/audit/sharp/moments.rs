@@ -14,7 +14,7 @@ use crate::base::linalg::norm;
 use crate::base::special::{normal_cdf, normal_density};
 use crate::certify::audit::MOMENTS;
 use crate::certify::audit::every::{Every, Guesses};
-use crate::theory::betting::Wager;
+use crate::theory::betting::{Wager, not_below};
 use crate::theory::envelope::tail_moments;
 use crate::theory::santalo;
 use provi_kernels::dot;
@@ -46,7 +46,7 @@ impl Standing {
     pub(crate) fn errors(&self) -> [f64; 2] {
         let [low, high] = self.mean;
         let [least, most] = self.deviation;
-        [high.max(-low) + self.shift, (most - 1.0).max(1.0 - least) + self.shift]
+        [not_below(high, -low) + self.shift, not_below(most - 1.0, 1.0 - least) + self.shift]
     }
 
     /// Intervals of mean and standard deviation under p, for a function that has this mean and that standard
@@ -184,7 +184,10 @@ impl Sums {
                 let root = (sums[1] / n).sqrt() + off;
                 // The rounding error is at most n·ε of Σ|Y| ≤ √(nΣY²).
                 let lost = (n + 8.0) * f64::EPSILON * root;
-                (sign * sums[0] / n + wager.margin(self.pairs, n * root * root) + lost).max(-NEAR * scale)
+                not_below(
+                    sign * sums[0] / n + wager.margin(self.pairs, n * root * root) + lost,
+                    -NEAR * scale,
+                )
             };
             let (odd, even, guess) = (self.odd[i], self.even[i], guesses.each[i]);
             let reach = CUT * k;

@@ -28,7 +28,7 @@ const PARTS: [f64; RADII.len()] = [0.02, 0.07, 0.2, 0.4];
 /// Shares of the draws: pairs of q, draws of h, ascents.
 const SHARES: [f64; 3] = [0.4, 1.5, 0.6];
 /// How many times as many draws may be spent. It is the least number for which the bound is foreseen within `USEFUL` of the KL that the pilot
-/// saw, within `TIGHT` where more draws than usual were asked for, or for which more would gain little.
+/// saw, or for which more would gain little; where more draws than usual were asked for, the least for which it is within `TIGHT` of it.
 const TIMES: [f64; 3] = [1.0, 2.0, 4.0];
 const USEFUL: f64 = 1.3;
 /// Twice the draws must be foreseen to bring the bound to this part of itself.
@@ -89,10 +89,10 @@ impl Session<'_> {
             let price = price(&hat, &heights, counts, log)?;
             Some((counts, price, (core.excess(counts[0], log) + price.nats).ln_1p()))
         });
-        let enough = if self.options.draws > USUAL { TIGHT } else { USEFUL };
+        let (enough, gain) = if self.options.draws > USUAL { (TIGHT, 1.0) } else { (USEFUL, GAIN) };
         let mut chosen: Option<([u64; 3], Price, f64)> = None;
         for found in foreseen {
-            if chosen.is_some_and(|(.., known)| known <= enough * core.seen || found.2 > GAIN * known) {
+            if chosen.is_some_and(|(.., known)| known <= enough * core.seen || found.2 > gain * known) {
                 break;
             }
             chosen = Some(found);
