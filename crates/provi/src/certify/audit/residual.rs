@@ -425,14 +425,13 @@ impl Values {
                 *number = beside(u, &mut room);
             }
         });
-        let mut evaluate = || {
-            if !target.evaluate_alone(z, values, scratch)? {
-                let mut pulls = vec![0.0; size * d];
-                target.evaluate(z, values, &mut pulls, scratch)?;
+        self.outcome = target.evaluate_alone(z, values, scratch).and_then(|done| {
+            if done {
+                return Ok(());
             }
-            Ok(())
-        };
-        self.outcome = evaluate();
+            let mut pulls = vec![0.0; size * d];
+            target.evaluate(z, values, &mut pulls, scratch)
+        });
     }
 }
 
