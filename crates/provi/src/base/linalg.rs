@@ -488,33 +488,41 @@ pub(crate) fn spectral_map(values: &[f64], vectors: &Matrix, f: impl Fn(f64) -> 
     out
 }
 
-/// Steps of Lanczos' iteration for a rough eigenvalue, and for one that a bound begins with; and dimensions below which all eigenvalues cost no
-/// more.
-const ROUGH: usize = 12;
-const CLOSE: usize = 24;
+/// Steps of Lanczos' iteration for a rough eigenvalue, and for one that a bound begins with, each without and with a direction to begin with; and
+/// dimensions below which all eigenvalues cost no more.
+const ROUGH: [usize; 2] = [12, 5];
+const CLOSE: [usize; 2] = [24, 10];
 const NARROW: usize = 48;
 
+/// About where the largest eigenvalue of a matrix was reached: where to begin with a similar one. Empty where nothing is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Direction(Vec<f64>);
+
 /// About the largest eigenvalue, from below: the largest one on a Krylov space. NaN where the eigensolver fails.
-pub(crate) fn rough_eigenvalue(h: &Matrix) -> f64 {
-    lanczos(h, ROUGH)
+pub(crate) fn rough_eigenvalue(h: &Matrix, near: &mut Direction) -> f64 {
+    lanczos(h, ROUGH, near)
 }
 
-fn lanczos(h: &Matrix, most: usize) -> f64 {
+fn lanczos(h: &Matrix, [cold, warm]: [usize; 2], near: &mut Direction) -> f64 {
     let d = h.rows();
-    let last =
-        |h: &Matrix| eigenvalues("a matrix", h).ok().and_then(|all| all.last().copied()).unwrap_or(f64::NAN);
     if d <= NARROW {
-        return last(h);
+        return eigenvalues("a matrix", h).ok().and_then(|all| all.last().copied()).unwrap_or(f64::NAN);
     }
-    let mut basis: Vec<Vec<f64>> = Vec::with_capacity(most);
     // No symmetry of the matrix is likely to be that of this vector.
     let mut next: Vec<f64> = (0..d).map(|i| 1.0 + 0.5 * (1.7 * i as f64).sin()).collect();
+    let mut most = cold;
+    if near.0.len() == d {
+        most = warm;
+        let part = 0.1 / norm(&next);
+        next.iter_mut().zip(&near.0).for_each(|(x, near)| *x = near + part * *x);
+    }
+    let mut basis: Vec<Vec<f64>> = Vec::with_capacity(most);
     let mut small = Matrix::zeros(most, most);
-    let mut steps = 0;
-    while steps < most {
-        let length = norm(&next);
+    let tiny = 1e-12 * h.frobenius_norm();
+    while basis.len() < most {
+        let (length, steps) = (norm(&next), basis.len());
         // An invariant space, or no number.
-        if length.is_nan() || length <= 1e-12 * (steps as f64) * h.frobenius_norm() || length == 0.0 {
+        if length.is_nan() || length <= tiny * (steps as f64) || length == 0.0 {
             break;
         }
         if steps > 0 {
@@ -531,20 +539,26 @@ fn lanczos(h: &Matrix, most: usize) -> f64 {
                 provi_kernels::axpy(-along, v, &mut next);
             }
         }
-        steps += 1;
     }
+    let steps = basis.len();
     let mut ritz = Matrix::zeros(steps, steps);
     for i in 0..steps {
         ritz.row_mut(i).copy_from_slice(&small.row(i)[..steps]);
     }
-    last(&ritz)
+    let Ok((values, vectors)) = eigen("a matrix", &ritz) else { return f64::NAN };
+    let Some(&last) = values.last() else { return f64::NAN };
+    near.0 = vec![0.0; d];
+    for (part, v) in vectors.row(steps - 1).iter().zip(&basis) {
+        provi_kernels::axpy(*part, v, &mut near.0);
+    }
+    last
 }
 
 /// An upper bound of the largest eigenvalue: λI − H has a Cholesky factor. What LLᵀ may be off by is at most γ_{d+1}·tr LLᵀ in spectral norm (Rump,
 /// *Verification of positive definiteness*, 2006).
-pub(crate) fn largest_eigenvalue(h: &Matrix) -> Result<f64> {
+pub(crate) fn largest_eigenvalue(h: &Matrix, near: &mut Direction) -> Result<f64> {
     let d = h.rows();
-    let guess = if d <= NARROW { f64::NAN } else { lanczos(h, CLOSE) };
+    let guess = if d <= NARROW { f64::NAN } else { lanczos(h, CLOSE, near) };
     let (mut negative, mut factor) = (Matrix::zeros(d, d), Cholesky::with_dim(d));
     negative.add_scaled(-1.0, h);
     let trace: f64 = (0..d).map(|i| h[(i, i)]).sum();

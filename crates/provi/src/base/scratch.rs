@@ -31,7 +31,8 @@ impl Scratch {
 
 fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
     if buffer.len() < len + 7 {
-        buffer.resize(len + 7, 0.0);
+        // Zeros from the system are written by who first uses them.
+        *buffer = vec![0.0; len + 7];
     }
     // At most seven numbers are skipped; none on a platform that cannot tell the alignment.
     let start = buffer.as_ptr().align_offset(64);

@@ -2,6 +2,7 @@
 
 use super::metric::Metric;
 use super::residual::{Pilot, Residuals};
+use crate::base::chunked::{self, Chunks};
 use crate::base::error::Result;
 use crate::base::linalg::{eigenvalue_error, eigenvalues, safe_congruence};
 use crate::base::matrix::Matrix;
@@ -49,9 +50,14 @@ fn are_alike(inner: f64, outer: f64) -> bool {
 fn all_least(factor: &Matrix, local: &dyn LocalCurvature, radii: &[f64]) -> Result<Vec<f64>> {
     let mut least: Vec<f64> = Vec::with_capacity(radii.len());
     for radii in radii.chunks(local.at_once().max(1)) {
-        for lower in local.lower(radii)? {
-            let lower = safe_congruence(&lower, factor, 0.0, -1.0);
-            let value = eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower);
+        let lowers = local.lower(radii)?;
+        let work = lowers.len() * 4 * factor.rows().pow(3);
+        let values = chunked::map(Chunks { len: lowers.len(), size: 1, work }, |range| {
+            let lower = safe_congruence(&lowers[range.start], factor, 0.0, -1.0);
+            Ok(eigenvalues("H_r", &lower)?[0] - eigenvalue_error(&lower))
+        });
+        for value in values {
+            let value: f64 = value?;
             // H_r does not increase with r; rounding must not make it increase.
             least.push(value.min(least.last().copied().unwrap_or(f64::INFINITY)));
             if value <= 0.0 {

@@ -10,7 +10,7 @@
 
 use crate::base::error::Result;
 use crate::base::linalg::{
-    add_gram, eigenvalue_error, eigenvalues, largest_eigenvalue, norm, rough_eigenvalue,
+    Direction, add_gram, eigenvalue_error, eigenvalues, largest_eigenvalue, norm, rough_eigenvalue,
 };
 use crate::base::matrix::{Matrix, packed_index, packed_len};
 
@@ -20,16 +20,17 @@ const MIX: f64 = 0.1;
 const FEW: usize = 80;
 const TRIES: [[usize; 2]; 2] = [[16, 8], [6, 2]];
 
-/// σ, as a logarithm in units of its natural scale, and θ in those of rows in all directions alike; whether they were best for another radius.
-#[derive(Clone, Copy)]
+/// σ, as a logarithm in units of its natural scale, and θ in those of rows in all directions alike; whether they were best for another radius, and
+/// where the eigenvalue was reached.
 pub(super) struct Start {
     place: [f64; 2],
     is_known: bool,
+    near: Direction,
 }
 
 impl Default for Start {
     fn default() -> Self {
-        Self { place: [-0.15, 1.1], is_known: false }
+        Self { place: [-0.15, 1.1], is_known: false, near: Direction::default() }
     }
 }
 
@@ -99,7 +100,7 @@ impl Cubic {
         }
         let square: f64 =
             pairs.iter().enumerate().map(|(at, &(j, k))| weight(j, k).powi(2) * gram[(at, at)]).sum();
-        let scale = rough_eigenvalue(&form).max(0.0).sqrt();
+        let scale = rough_eigenvalue(&form, &mut Direction::default()).max(0.0).sqrt();
         Ok(Self { dim, form, scale, square, error })
     }
 
@@ -138,9 +139,10 @@ impl Cubic {
             }
             out
         };
-        let rough = |at: [f64; 2]| {
+        let near = &mut start.near;
+        let mut rough = |at: [f64; 2]| {
             let (sigma, _, theta) = parts(at);
-            radius * sigma / 12.0 + theta + rough_eigenvalue(&matrix(at))
+            radius * sigma / 12.0 + theta + rough_eigenvalue(&matrix(at), near)
         };
         let tries = TRIES[usize::from(wide > FEW)][usize::from(start.is_known)];
         let mut best = start.place;
@@ -159,7 +161,7 @@ impl Cubic {
                 steps[i] *= if failures[i] % 2 == 0 { -0.5 } else { -1.0 };
             }
         }
-        *start = Start { place: best, is_known: true };
+        (start.place, start.is_known) = (best, true);
         let (sigma, cubic_part, theta) = parts(best);
         let held = matrix(best);
         // Sums of d products in F and K, and of a few in the rest.
@@ -173,7 +175,7 @@ impl Cubic {
             true => {
                 eigenvalues("Taylor's formula around an answer", &held)?[wide - 1] + eigenvalue_error(&held)
             }
-            false => largest_eigenvalue(&held)?,
+            false => largest_eigenvalue(&held, &mut start.near)?,
         };
         let bound = radius * sigma / 12.0 + theta + largest + lost;
         Ok(bound + radius * self.error / 6.0 + error)

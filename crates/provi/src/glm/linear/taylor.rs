@@ -6,7 +6,7 @@ use crate::base::chunked::{self, Chunks};
 use crate::base::error::Result;
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::linalg::{
-    add_gram, eigenvalue_error, eigenvalues, largest_eigenvalue, mirror_lower, safe_congruence,
+    Direction, add_gram, eigenvalue_error, eigenvalues, largest_eigenvalue, mirror_lower, safe_congruence,
 };
 use crate::base::matrix::{Matrix, packed_index, packed_len};
 use crate::glm::rows::{Layout, POWER};
@@ -88,7 +88,7 @@ impl Linear {
             out.add_scaled([-0.5, 0.5][side], &h);
             (lifted(&out), 0.5 * lost)
         });
-        let of_side = |k: usize, side: usize, start: &mut Start| -> Result<[f64; 2]> {
+        let of_side = |k: usize, side: usize, (alone, start): &mut (Direction, Start)| -> Result<[f64; 2]> {
             let (ring, radius) = (k + 1, radii[k]);
             let error = up * sums[layout.quartic_error(ring, side)];
             let (bend, bend_error) = &bends[side];
@@ -96,20 +96,20 @@ impl Linear {
                 return Ok([f64::INFINITY; 2]);
             }
             let form = matrix(layout.quartic(ring, side), layout.quartic_columns());
-            let (alone, form) = match layout.is_flat {
+            let (quartic, form) = match layout.is_flat {
                 true => (largest(&form)?, lifted(&form)),
-                false => (flattened(&form, d)?, form),
+                false => (flattened(&form, d, alone)?, form),
             };
             let errors = bend_error + radius * radius * error / 24.0;
-            Ok([error + alone, whole.joint(radius, (bend, &form), errors, start)?])
+            Ok([error + quartic, whole.joint(radius, (bend, &form), errors, start)?])
         };
         // d⁶ for each matrix. One radius after the other, for their best choices are alike.
         let work = radii.len() * 2 * 40 * layout.wide() * layout.wide();
         let sides = chunked::map(Chunks { len: 2, size: 1, work }, |range| {
             range
                 .map(|side| {
-                    let mut start = Start::default();
-                    (0..radii.len()).map(|k| of_side(k, side, &mut start)).collect::<Result<Vec<_>>>()
+                    let mut near = <(Direction, Start)>::default();
+                    (0..radii.len()).map(|k| of_side(k, side, &mut near)).collect::<Result<Vec<_>>>()
                 })
                 .collect::<Result<Vec<_>>>()
         });
@@ -136,7 +136,7 @@ fn largest(a: &Matrix) -> Result<f64> {
 
 /// A bound of ⟨X, AX⟩ for X = vec(xxᵀ) of unit x: ⟨vec I, X⟩ = 1 = ‖X‖, so λ_max(A − θ·vec I vec Iᵀ) + θ for every θ. Rows in all directions alike
 /// have their best θ at tr A/(d(d+2)).
-fn flattened(a: &Matrix, d: usize) -> Result<f64> {
+fn flattened(a: &Matrix, d: usize, near: &mut Direction) -> Result<f64> {
     let wide = a.rows();
     let trace: f64 = (0..wide).map(|i| a[(i, i)]).sum();
     if trace <= 0.0 {
@@ -150,7 +150,7 @@ fn flattened(a: &Matrix, d: usize) -> Result<f64> {
         }
     }
     let lost = 4.0 * f64::EPSILON * (theta * d as f64 + trace);
-    Ok((largest_eigenvalue(&moved)? + theta + lost).max(0.0))
+    Ok((largest_eigenvalue(&moved, near)? + theta + lost).max(0.0))
 }
 
 /// A bound of the harmonic rest of a cubic on the sphere:
@@ -208,7 +208,7 @@ mod tests {
                     (0..wide).for_each(|j| third[i * wide + j] += sign * a[i] * v[j]);
                 }
             }
-            let bound = flattened(&quartic, d).unwrap();
+            let bound = flattened(&quartic, d, &mut Direction::default()).unwrap();
             let trace: Vec<f64> =
                 third.chunks_exact(wide).map(|row| (0..d).map(|j| row[packed_index(j, j)]).sum()).collect();
             let (rest, off) = harmonic(&third, &trace);

@@ -71,6 +71,11 @@ impl Layout {
         self.square(2 * ring + side)
     }
 
+    /// How many numbers come before the quartics.
+    pub(crate) fn small(self) -> usize {
+        self.square(2 * (self.rings + 1)).start
+    }
+
     /// Columns of [`Layout::quartic`].
     pub(crate) fn quartic_columns(self) -> usize {
         if self.is_flat { self.dim } else { self.wide() }
@@ -78,7 +83,7 @@ impl Layout {
 
     /// Σ_nγ_n vec(a_na_nᵀ)vec(a_na_nᵀ)ᵀ, or Σ_nγ_n‖a_n‖²a_na_nᵀ, for γ⁻ (`side` 0) and γ⁺.
     pub(crate) fn quartic(self, ring: usize, side: usize) -> Range<usize> {
-        let first = self.square(2 * (self.rings + 1)).start;
+        let first = self.small();
         let size = self.quartic_columns() * self.quartic_columns();
         let place = 2 * (ring - 1) + side;
         first + place * size..first + (place + 1) * size

@@ -17,12 +17,12 @@ use crate::target::rounding::deviations;
 use provi_kernels::axpy;
 use std::ops::Range;
 
-/// Chunks of partial sums, at most, and rows of one, at least: the sums may be millions of numbers, which are cleared and added for each.
-const PARTS: usize = 16;
-const LEAST: usize = 4 * BLOCK;
+/// Rows that are taken together, at most, and blocks of them whose smaller sums are one partial sum.
+const TOGETHER: usize = 64 * BLOCK;
+const BLOCKS: usize = 4;
 
 /// A row in the coordinates where q is standard.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     /// s_n and ‖a_n‖, and what they may be off by, the latter included in the former.
     mean: f64,
@@ -38,7 +38,7 @@ impl Rows {
     ///
     /// A computed a_n is off by at most e_n = (d+8)ε·Σ_j|A_nj|‖C_j‖ and a predictor by off_n, so a form Σ_nθ_n(a_n·x)^k of unit x by at most
     /// Σ_nθ_n(k·e_nb^{k−1} + (N+16)ε·b^k), b = ‖a_n‖ + e_n: N additions, whatever their order. Cost: one pass of d²(d+1)/2 a row, and for each
-    /// radius the Gram matrix of d(d+1)/2 columns, or of d.
+    /// radius the Gram matrix of d(d+1)/2 columns, or of d. These matrices are large, so threads share them and not the rows: no partial sums.
     pub(crate) fn add_taylor(
         &self,
         family: Family,
@@ -48,80 +48,127 @@ impl Rows {
         layout: Layout,
         sums: &mut [f64],
     ) {
-        let (d, wide) = (layout.dim, layout.wide());
+        let (d, wide, columns) = (layout.dim, layout.wide(), layout.quartic_columns());
         let (centers, spreads): (Vec<f64>, _) = (q.mean().iter().map(|m| m.abs()).collect(), deviations(q));
-        let unit = (d as f64 + 8.0) * f64::EPSILON;
         let chain = (total as f64 + 64.0) * f64::EPSILON;
-        let size = self.len().div_ceil(PARTS).next_multiple_of(BLOCK).max(LEAST);
-        let columns = layout.quartic_columns();
-        let work = self.len().saturating_mul(radii.len() * columns * columns / 2 + d * wide);
-        let room = BLOCK * (2 * wide + d) + 4 * BLOCK;
-        let chunks = Chunks { len: self.len(), size, work };
-        let part = |range: Range<usize>, sums: &mut [f64], room: &mut [f64]| {
-            let (squared, room) = room.split_at_mut(BLOCK * wide);
-            let (scaled, room) = room.split_at_mut(BLOCK * wide);
-            let (whitened, room) = room.split_at_mut(BLOCK * d);
-            for first in range.clone().step_by(BLOCK) {
-                if stop::trips() {
-                    return;
+        let around = Around { family, q, radii, layout, chain, centers: &centers, spreads: &spreads };
+        let (small, quartics) = sums.split_at_mut(layout.small());
+        for first in (0..self.len()).step_by(TOGETHER) {
+            let count = TOGETHER.min(self.len() - first);
+            let chunks = Chunks { len: count, size: BLOCK, work: count * (d * d + 32 * radii.len()) };
+            let blocks = chunked::map(chunks, |range| {
+                Block::new(self, around, first + range.start..first + range.end)
+            });
+            let work = count * (wide + (radii.len() + 1) * d) * d;
+            let chunks = Chunks { len: blocks.len(), size: BLOCKS, work };
+            let part = |range: Range<usize>, sums: &mut [f64], room: &mut [f64]| {
+                for block in blocks[range].iter().take_while(|_| !stop::trips()) {
+                    block.add_small(around, sums, room);
                 }
-                let rows = first..(first + BLOCK).min(range.end);
-                let count = rows.len();
-                let mut buffers = room.chunks_exact_mut(BLOCK).map(|b| &mut b[..count]);
-                let [means, squares, near, far] = std::array::from_fn(|_| buffers.next().unwrap_or_default());
-                self.predictors(rows.clone(), q.mean(), means);
-                self.design.row_sizes(rows.clone(), &centers, squares, near);
-                self.design.row_sizes(rows.clone(), &spreads, squares, far);
-                let mut seen = Vec::with_capacity(count);
-                for (k, n) in rows.clone().enumerate() {
-                    let a = &mut whitened[k * d..][..d];
-                    a.fill(0.0);
-                    self.design.for_each_in_row(n, |j, x| {
-                        axpy(x, &q.factor()[packed_index(j, 0)..=packed_index(j, j)], &mut a[..=j]);
-                    });
-                    let squared = &mut squared[k * wide..][..wide];
-                    for i in 0..d {
-                        let twice = std::f64::consts::SQRT_2 * a[i];
-                        let row = &mut squared[packed_index(i, 0)..=packed_index(i, i)];
-                        row.iter_mut().zip(&a[..i]).for_each(|(to, x)| *to = twice * x);
-                        row[i] = a[i] * a[i];
-                    }
-                    let offset = self.offset_size(n);
-                    let error = unit * far[k];
-                    seen.push(Seen {
-                        mean: means[k],
-                        off: (unit * (near[k] + offset)).max(1e-13 * means[k].abs()),
-                        length: norm(a) * (1.0 + 1e-12) + 2.0 * error,
-                        error,
-                        weight: self.weights[n],
-                        response: self.response[n],
-                    });
+            };
+            let room = wide.max(BLOCK * d);
+            chunked::reduce(chunks, (small.len(), room), &mut Scratch::default(), part, |part| {
+                axpy(1.0, part, small);
+            });
+            let size = columns * columns;
+            chunked::fill(quartics, size, count * quartics.len() / 2, |place, sums| {
+                let (ring, side) = (place / size / 2 + 1, place / size % 2);
+                let mut room = vec![0.0; BLOCK * columns];
+                for block in blocks.iter().take_while(|_| !stop::trips()) {
+                    block.add_quartic(around, (ring, side), sums, &mut room);
                 }
-                let block = Block { layout, chain, seen: &seen, whitened, squared, scaled };
-                block.add(family, radii, sums);
+            });
+            if stop::trips() {
+                return;
             }
-        };
-        chunked::reduce(chunks, (layout.width(), room), &mut Scratch::default(), part, |part| {
-            axpy(1.0, part, sums);
-        });
+        }
     }
 }
 
-/// A block of rows: a_n, and vec(a_na_nᵀ) with √2 off the diagonal.
-struct Block<'b> {
+/// Of which family and around which answer, and where the sums are.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    family: Family,
+    q: &'a Gaussian<Triangular>,
+    radii: &'a [f64],
     layout: Layout,
+    /// What a sum over all rows may lose, relatively.
     chain: f64,
-    seen: &'b [Seen],
-    whitened: &'b [f64],
-    squared: &'b [f64],
-    scaled: &'b mut [f64],
+    /// |m|, and the deviations of q.
+    centers: &'a [f64],
+    spreads: &'a [f64],
 }
 
-impl Block<'_> {
-    fn add(self, family: Family, radii: &[f64], sums: &mut [f64]) {
-        let Self { layout, chain, seen, whitened, squared, scaled } = self;
+/// A block of rows: a_n, and what holds of the row up to each radius, the first of which is 0.
+struct Block {
+    seen: Vec<Seen>,
+    whitened: Vec<f64>,
+    shapes: Vec<Shape>,
+}
+
+/// vec(aaᵀ) with √2 off the diagonal.
+fn square(a: &[f64], to: &mut [f64]) {
+    for i in 0..a.len() {
+        let twice = std::f64::consts::SQRT_2 * a[i];
+        let row = &mut to[packed_index(i, 0)..=packed_index(i, i)];
+        row.iter_mut().zip(&a[..i]).for_each(|(to, x)| *to = twice * x);
+        row[i] = a[i] * a[i];
+    }
+}
+
+impl Block {
+    fn new(rows: &Rows, around: Around<'_>, range: Range<usize>) -> Self {
+        let (d, count) = (around.layout.dim, range.len());
+        let unit = (d as f64 + 8.0) * f64::EPSILON;
+        let mut room = vec![0.0; 4 * count];
+        let mut buffers = room.chunks_exact_mut(count);
+        let [means, squares, near, far] = std::array::from_fn(|_| buffers.next().unwrap_or_default());
+        rows.predictors(range.clone(), around.q.mean(), means);
+        rows.design.row_sizes(range.clone(), around.centers, squares, near);
+        rows.design.row_sizes(range.clone(), around.spreads, squares, far);
+        let rings = around.radii.len() + 1;
+        let mut whitened = vec![0.0; count * d];
+        let mut reaches = vec![0.0; rings];
+        let (mut seen, mut shapes) = (Vec::with_capacity(count), Vec::with_capacity(count * rings));
+        for (k, n) in range.enumerate() {
+            let a = &mut whitened[k * d..][..d];
+            rows.design.for_each_in_row(n, |j, x| {
+                axpy(x, &around.q.factor()[packed_index(j, 0)..=packed_index(j, j)], &mut a[..=j]);
+            });
+            let offset = rows.offset_size(n);
+            let error = unit * far[k];
+            let row = Seen {
+                mean: means[k],
+                off: (unit * (near[k] + offset)).max(1e-13 * means[k].abs()),
+                length: norm(a) * (1.0 + 1e-12) + 2.0 * error,
+                error,
+                weight: rows.weights[n],
+                response: rows.response[n],
+            };
+            let wide = row.length * (1.0 + 1e-12);
+            reaches[1..].iter_mut().zip(around.radii).for_each(|(reach, radius)| *reach = radius * wide);
+            shapes.extend(around.family.shapes(row.mean, row.off, &reaches, row.response));
+            seen.push(row);
+        }
+        Self { seen, whitened, shapes }
+    }
+
+    /// Of row k up to a radius.
+    fn shape(&self, k: usize, ring: usize) -> Shape {
+        self.shapes[k * (self.shapes.len() / self.seen.len()) + ring]
+    }
+
+    /// γ_n of row k up to a radius; with the flat layout times ‖a_n‖².
+    fn fourth(&self, k: usize, (ring, side): (usize, usize), layout: Layout) -> f64 {
+        let fourth = self.shape(k, ring).fourth[side];
+        if layout.is_flat { fourth * self.seen[k].length.powi(2) } else { fourth }
+    }
+
+    /// What is not a quartic.
+    fn add_small(&self, around: Around<'_>, sums: &mut [f64], room: &mut [f64]) {
+        let Around { family, layout, chain, .. } = around;
         let (d, wide) = (layout.dim, layout.wide());
-        for (k, row) in seen.iter().enumerate() {
+        for (row, a) in self.seen.iter().zip(self.whitened.chunks_exact(d)) {
             let [third, second] = family.third(row.mean, row.response);
             let b = row.length;
             // The bound changes by at most a factor e^off.
@@ -130,9 +177,10 @@ impl Block<'_> {
             sums[layout.third_error()] += row.weight * second * 1.01 * b * b * lost;
             let weight = row.weight * third;
             if weight.abs() > 0.0 {
-                let third = &mut sums[layout.third()];
-                for (a, to) in whitened[k * d..][..d].iter().zip(third.chunks_exact_mut(wide)) {
-                    axpy(weight * a, &squared[k * wide..][..wide], to);
+                let squared = &mut room[..wide];
+                square(a, squared);
+                for (a, to) in a.iter().zip(sums[layout.third()].chunks_exact_mut(wide)) {
+                    axpy(weight * a, squared, to);
                 }
             }
             let (sign, factor) = match family.form(row.response) {
@@ -149,55 +197,68 @@ impl Block<'_> {
             }
             sums[layout.lengths()] += b.powi(POWER);
         }
-        let rings = radii.len() + 1;
-        let mut reaches = vec![0.0; rings];
-        let mut all: Vec<Shape> = Vec::with_capacity(seen.len() * rings);
-        for row in seen {
-            let wide = row.length * (1.0 + 1e-12);
-            reaches[1..].iter_mut().zip(radii).for_each(|(reach, radius)| *reach = radius * wide);
-            all.extend(family.shapes(row.mean, row.off, &reaches, row.response));
+        // What Σ_nθ_nv_nv_nᵀ may be off by as a form of degree `power` in x.
+        let mut add_error = |place: usize, power: i32, theta: &dyn Fn(usize) -> f64| {
+            for (k, row) in self.seen.iter().enumerate() {
+                let (theta, b) = (row.weight * theta(k), row.length);
+                let part = f64::from(power) * 1.05 * row.error * b.powi(power - 1) + chain * b.powi(power);
+                sums[place] = if theta.is_finite() { sums[place] + theta * part } else { f64::INFINITY };
+            }
+        };
+        let rings = 0..=layout.rings;
+        let sides = rings.flat_map(|ring| [(ring, 0), (ring, 1)]);
+        let power = if layout.is_flat { 2 } else { 4 };
+        for (ring, side) in sides.clone() {
+            let curvature = |k: usize| self.shape(k, ring).curvature[side];
+            add_error(layout.curvature_error(ring, side), 2, &curvature);
+            if ring > 0 {
+                let fourth = |k: usize| self.fourth(k, (ring, side), layout);
+                add_error(layout.quartic_error(ring, side), power, &fourth);
+            }
         }
-        for ring in 0..rings {
-            let shape = |k: usize| all[k * rings + ring];
-            // Adds Σ_nθ_nv_nv_nᵀ, and what it may be off by as a form of degree `power` in x.
-            let mut add = |sums: &mut [f64],
-                           source: &[f64],
-                           columns: usize,
-                           power: i32,
-                           place: (usize, Range<usize>),
-                           theta: &dyn Fn(usize) -> f64| {
-                let mut any = false;
-                for (k, row) in seen.iter().enumerate() {
-                    let mut theta = row.weight * theta(k);
-                    let b = row.length;
-                    let part =
-                        f64::from(power) * 1.05 * row.error * b.powi(power - 1) + chain * b.powi(power);
-                    sums[place.0] += theta * part;
-                    if !theta.is_finite() {
-                        theta = 0.0;
-                        sums[place.0] = f64::INFINITY;
-                    }
-                    any |= theta > 0.0;
-                    let root = theta.sqrt();
-                    let to = &mut scaled[k * columns..][..columns];
-                    to.iter_mut().zip(&source[k * columns..]).for_each(|(to, x)| *to = root * x);
-                }
-                if any {
-                    add_lower_gram(&scaled[..seen.len() * columns], columns, &mut sums[place.1]);
-                }
-            };
-            for side in 0..2 {
-                let place = (layout.curvature_error(ring, side), layout.curvature(ring, side));
-                add(sums, whitened, d, 2, place, &|k| shape(k).curvature[side]);
-            }
-            for side in 0..if ring > 0 { 2 } else { 0 } {
-                let place = (layout.quartic_error(ring, side), layout.quartic(ring, side));
-                let fourth = |k: usize| shape(k).fourth[side];
-                match layout.is_flat {
-                    true => add(sums, whitened, d, 2, place, &|k| fourth(k) * seen[k].length.powi(2)),
-                    false => add(sums, squared, wide, 4, place, &fourth),
-                }
-            }
+        for (ring, side) in sides {
+            let theta = |k: usize| self.shape(k, ring).curvature[side];
+            self.add_form(
+                d,
+                theta,
+                |a, to| to.copy_from_slice(a),
+                &mut sums[layout.curvature(ring, side)],
+                room,
+            );
+        }
+    }
+
+    fn add_quartic(&self, around: Around<'_>, place: (usize, usize), sums: &mut [f64], room: &mut [f64]) {
+        let layout = around.layout;
+        let theta = |k: usize| self.fourth(k, place, layout);
+        match layout.is_flat {
+            true => self.add_form(layout.dim, theta, |a, to| to.copy_from_slice(a), sums, room),
+            false => self.add_form(layout.wide(), theta, square, sums, room),
+        }
+    }
+
+    /// Adds Σ_nθ_nv_nv_nᵀ for v made of a_n.
+    fn add_form(
+        &self,
+        columns: usize,
+        theta: impl Fn(usize) -> f64,
+        make: impl Fn(&[f64], &mut [f64]),
+        sums: &mut [f64],
+        room: &mut [f64],
+    ) {
+        let d = self.whitened.len() / self.seen.len();
+        let room = &mut room[..self.seen.len() * columns];
+        let mut any = false;
+        for (k, (row, to)) in self.seen.iter().zip(room.chunks_exact_mut(columns)).enumerate() {
+            let theta = row.weight * theta(k);
+            // A θ that is no number leaves its mark on the error.
+            let root = if theta.is_finite() { theta.sqrt() } else { 0.0 };
+            any |= root > 0.0;
+            make(&self.whitened[k * d..][..d], to);
+            to.iter_mut().for_each(|x| *x *= root);
+        }
+        if any {
+            add_lower_gram(room, columns, sums);
         }
     }
 }
