@@ -23,7 +23,7 @@ const PILOT: u64 = 600;
 const EVEN: u32 = 15;
 const FURTHEST: f64 = 11.0;
 const FEW: usize = 12;
-const BEYOND: [f64; 9] = [-0.8, 0.2, 1.0, 1.9, 2.9, 4.0, 5.3, 6.8, 8.5];
+const BEYOND: [f64; 4] = [0.0, 1.5, 3.0, 5.0];
 /// Balls that may be priced, every how many are at first, and what one costs in multiply-adds.
 const BALLS: u32 = 24;
 const STRIDE: u32 = 4;
