@@ -541,12 +541,15 @@ fn lanczos(h: &Matrix, [cold, warm]: [usize; 2], near: &mut Direction) -> f64 {
         }
     }
     let steps = basis.len();
+    if steps == 0 {
+        return f64::NAN;
+    }
     let mut ritz = Matrix::zeros(steps, steps);
     for i in 0..steps {
         ritz.row_mut(i).copy_from_slice(&small.row(i)[..steps]);
     }
     let Ok((values, vectors)) = eigen("a matrix", &ritz) else { return f64::NAN };
-    let Some(&last) = values.last() else { return f64::NAN };
+    let Some(&last) = values.last().filter(|last| last.is_finite()) else { return f64::NAN };
     near.0 = vec![0.0; d];
     for (part, v) in vectors.row(steps - 1).iter().zip(&basis) {
         provi_kernels::axpy(*part, v, &mut near.0);

@@ -31,7 +31,7 @@ impl Scratch {
 
 fn aligned(buffer: &mut Vec<f64>, len: usize) -> &mut [f64] {
     if buffer.len() < len + 7 {
-        // Zeros from the system are written by who first uses them.
+        // Zeroed pages are first touched by the thread that uses them.
         *buffer = vec![0.0; len + 7];
     }
     // At most seven numbers are skipped; none on a platform that cannot tell the alignment.

@@ -111,3 +111,28 @@ fn eigen_rebuilds_the_matrix_and_refuses_nan() {
     }
     assert!(eigenvalues("h", &Matrix::new(1, 1, vec![f64::NAN]).unwrap()).is_err());
 }
+
+/// Above the largest eigenvalue wherever the search begins: with nothing known, there, and where it cannot be seen.
+#[test]
+fn the_largest_eigenvalue_is_bounded_from_every_direction() {
+    let d = 70;
+    let h = spd(d);
+    let (values, vectors) = eigen("a matrix", &h).unwrap();
+    let truth = values[d - 1];
+    for (near, part) in [(vec![], 2e-3), (vectors.row(d - 1).to_vec(), 2e-3), (vectors.row(0).to_vec(), 0.11)]
+    {
+        let mut near = Direction(near);
+        let rough = rough_eigenvalue(&h, &mut near);
+        assert!(rough <= truth * (1.0 + 1e-12) && rough >= 0.8 * truth, "{rough} {truth}");
+        let bound = largest_eigenvalue(&h, &mut near).unwrap();
+        assert!(bound >= truth && bound <= truth * (1.0 + part), "{bound} {truth}");
+        let along = provi_kernels::dot(&near.0, vectors.row(d - 1)).abs() / norm(&near.0);
+        assert!(along > 0.9, "{along}");
+    }
+    assert!(rough_eigenvalue(&Matrix::zeros(d, d), &mut Direction::default()).abs() < 1e-300);
+    let mut near = Direction::default();
+    let mut broken = h.clone();
+    broken[(3, 3)] = f64::NAN;
+    assert!(rough_eigenvalue(&broken, &mut near).is_nan() && near.0.is_empty());
+    assert!(largest_eigenvalue(&broken, &mut near).is_err());
+}

@@ -51,6 +51,7 @@ fn all_least(factor: &Matrix, local: &dyn LocalCurvature, radii: &[f64]) -> Resu
     let mut least: Vec<f64> = Vec::with_capacity(radii.len());
     for radii in radii.chunks(local.at_once().max(1)) {
         let lowers = local.lower(radii)?;
+        // Where eigensolvers are cut off by all processes alike there is one matrix at a time.
         let work = lowers.len() * 4 * factor.rows().pow(3);
         let values = chunked::map(Chunks { len: lowers.len(), size: 1, work }, |range| {
             let lower = safe_congruence(&lowers[range.start], factor, 0.0, -1.0);

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// Rows that are taken together, at most, and blocks of them whose smaller sums are one partial sum.
 const TOGETHER: usize = 64 * BLOCK;
-const BLOCKS: usize = 4;
+const A_PART: usize = 4;
 
 /// A row in the coordinates where q is standard.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,7 @@ impl Rows {
         let chain = (total as f64 + 64.0) * f64::EPSILON;
         let around = Around { family, q, radii, layout, chain, centers: &centers, spreads: &spreads };
         let (small, quartics) = sums.split_at_mut(layout.small());
+        let mut scratch = Scratch::default();
         for first in (0..self.len()).step_by(TOGETHER) {
             let count = TOGETHER.min(self.len() - first);
             let chunks = Chunks { len: count, size: BLOCK, work: count * (d * d + 32 * radii.len()) };
@@ -60,14 +61,14 @@ impl Rows {
                 Block::new(self, around, first + range.start..first + range.end)
             });
             let work = count * (wide + (radii.len() + 1) * d) * d;
-            let chunks = Chunks { len: blocks.len(), size: BLOCKS, work };
+            let chunks = Chunks { len: blocks.len(), size: A_PART, work };
             let part = |range: Range<usize>, sums: &mut [f64], room: &mut [f64]| {
                 for block in blocks[range].iter().take_while(|_| !stop::trips()) {
                     block.add_small(around, sums, room);
                 }
             };
             let room = wide.max(BLOCK * d);
-            chunked::reduce(chunks, (small.len(), room), &mut Scratch::default(), part, |part| {
+            chunked::reduce(chunks, (small.len(), room), &mut scratch, part, |part| {
                 axpy(1.0, part, small);
             });
             let size = columns * columns;
@@ -85,7 +86,7 @@ impl Rows {
     }
 }
 
-/// Of which family and around which answer, and where the sums are.
+/// Of which family and around which answer, and the layout of the sums.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     family: Family,
@@ -101,6 +102,8 @@ struct Around<'a> {
 
 /// A block of rows: a_n, and what holds of the row up to each radius, the first of which is 0.
 struct Block {
+    dim: usize,
+    rings: usize,
     seen: Vec<Seen>,
     whitened: Vec<f64>,
     shapes: Vec<Shape>,
@@ -150,12 +153,12 @@ impl Block {
             shapes.extend(around.family.shapes(row.mean, row.off, &reaches, row.response));
             seen.push(row);
         }
-        Self { seen, whitened, shapes }
+        Self { dim: d, rings, seen, whitened, shapes }
     }
 
     /// Of row k up to a radius.
     fn shape(&self, k: usize, ring: usize) -> Shape {
-        self.shapes[k * (self.shapes.len() / self.seen.len()) + ring]
+        self.shapes[k * self.rings + ring]
     }
 
     /// γ_n of row k up to a radius; with the flat layout times ‖a_n‖².
@@ -246,7 +249,6 @@ impl Block {
         sums: &mut [f64],
         room: &mut [f64],
     ) {
-        let d = self.whitened.len() / self.seen.len();
         let room = &mut room[..self.seen.len() * columns];
         let mut any = false;
         for (k, (row, to)) in self.seen.iter().zip(room.chunks_exact_mut(columns)).enumerate() {
@@ -254,11 +256,116 @@ impl Block {
             // A θ that is no number leaves its mark on the error.
             let root = if theta.is_finite() { theta.sqrt() } else { 0.0 };
             any |= root > 0.0;
-            make(&self.whitened[k * d..][..d], to);
+            make(&self.whitened[k * self.dim..][..self.dim], to);
             to.iter_mut().for_each(|x| *x *= root);
         }
         if any {
             add_lower_gram(room, columns, sums);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::draws::{Draws, Purpose, Seed};
+    use crate::glm::design::Design;
+    use crate::target::{Glm, Prior};
+
+    const RADII: [f64; 2] = [1.0, 2.5];
+
+    /// A model of more rows than are taken together, with one row of a very large response if `is_wild`.
+    fn model(is_wild: bool) -> Glm {
+        let (rows, dim) = (TOGETHER + 3 * BLOCK + 7, 3);
+        let mut entries = vec![0.0; rows * dim];
+        Draws::new(Seed(8), Purpose::Sample).fill(0, 0, &mut entries);
+        if is_wild {
+            entries[..dim].fill(600.0);
+        }
+        let counts: Vec<f64> = (0..rows).map(|n| (n % 4) as f64).collect();
+        Glm::poisson(Design::dense(rows, dim, &entries).unwrap(), &counts, Prior::scale(1.0).unwrap())
+            .unwrap()
+    }
+
+    fn standard() -> Gaussian<Triangular> {
+        Gaussian::new(&[0.1, -0.2, 0.3], &[1.0, 0.0, 1.0, 0.0, 0.0, 1.0]).unwrap()
+    }
+
+    fn sums(model: &Glm, layout: Layout, threads: usize) -> Vec<f64> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let (mut sums, rows) = (vec![0.0; layout.width()], &model.rows);
+            rows.add_taylor(Family::Poisson, &standard(), &RADII, rows.len(), layout, &mut sums);
+            sums
+        })
+    }
+
+    /// Row by row as they are defined; the same bits on any number of threads.
+    #[test]
+    fn sums_over_many_rows_are_those_of_their_definition() {
+        let (model, q) = (model(false), standard());
+        for is_flat in [false, true] {
+            let layout = Layout { dim: 3, rings: RADII.len(), is_flat };
+            let found = sums(&model, layout, 1);
+            for threads in [2, 3] {
+                let other = sums(&model, layout, threads);
+                assert!(found.iter().zip(&other).all(|(a, b)| a.to_bits() == b.to_bits()), "{threads}");
+            }
+            let mut plain = vec![0.0; layout.width()];
+            let columns = layout.quartic_columns();
+            for n in 0..model.rows.len() {
+                let mut a = [0.0; 3];
+                model.rows.design.for_each_in_row(n, |j, x| a[j] = x);
+                let s: f64 = a.iter().zip(q.mean()).map(|(a, m)| a * m).sum();
+                let (b, response) = (norm(&a), model.rows.response[n]);
+                let reaches = [0.0, RADII[0] * b, RADII[1] * b];
+                let shapes = Family::Poisson.shapes(s, 0.0, &reaches, response);
+                let mut squared = [0.0; 6];
+                square(&a, &mut squared);
+                assert!((norm(&squared) - b * b).abs() < 1e-12 * b * b);
+                let mut add = |range: Range<usize>, theta: f64, left: &[f64], right: &[f64]| {
+                    for (row, x) in plain[range].chunks_exact_mut(right.len()).zip(left) {
+                        axpy(theta * x, right, row);
+                    }
+                };
+                add(layout.third(), Family::Poisson.third(s, response)[0], &a, &squared);
+                for (ring, shape) in shapes.iter().enumerate() {
+                    for side in 0..2 {
+                        add(layout.curvature(ring, side), shape.curvature[side], &a, &a);
+                        let (theta, v) = match is_flat {
+                            true => (shape.fourth[side] * b * b, &a[..]),
+                            false => (shape.fourth[side], &squared[..]),
+                        };
+                        if ring > 0 {
+                            add(layout.quartic(ring, side), theta, v, v);
+                        }
+                    }
+                }
+            }
+            let compare = |range: Range<usize>, columns: usize, is_lower: bool| {
+                for (k, (x, y)) in found[range.clone()].iter().zip(&plain[range]).enumerate() {
+                    let is_there = !is_lower || k % columns <= k / columns;
+                    assert!(!is_there || (x - y).abs() <= 1e-9 * (1.0 + y.abs()), "{k}: {x} {y}");
+                }
+            };
+            compare(layout.third(), layout.wide(), false);
+            for (ring, side) in [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1)] {
+                compare(layout.curvature(ring, side), 3, true);
+                if ring > 0 {
+                    compare(layout.quartic(ring, side), columns, true);
+                }
+            }
+        }
+    }
+
+    /// A row without a bound leaves none, whatever follows it; what does not need one keeps its own.
+    #[test]
+    fn a_row_without_a_bound_is_not_forgotten() {
+        let layout = Layout { dim: 3, rings: RADII.len(), is_flat: false };
+        let found = sums(&model(true), layout, 2);
+        for ring in 1..=2 {
+            assert!(found[layout.quartic_error(ring, 1)].is_infinite(), "{ring}");
+            assert!(found[layout.quartic(ring, 1)].iter().all(|x| x.is_finite()));
         }
     }
 }
