@@ -138,12 +138,12 @@ fn lint(run: &mut Run) -> Outcome {
     run.step("documentation", |r| {
         let mut command = r.command(&["doc", "--workspace", "--no-deps", "--lib"]);
         r.wait(command.env("RUSTDOCFLAGS", "-D warnings"))
-    })
+    })?;
+    run.step("features: none", |r| r.lint_features(None))
 }
 
 fn heavy(run: &mut Run) -> Outcome {
     lint(run)?;
-    run.step("features: none", |r| r.lint_features(None))?;
     for feature in FEATURES {
         run.step(&format!("features: {feature} alone"), |r| r.lint_features(Some(feature)))?;
     }
