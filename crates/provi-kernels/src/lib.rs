@@ -25,6 +25,7 @@ mod tile;
 mod vector;
 
 pub mod cholesky;
+pub mod cubic;
 pub mod design;
 pub mod expectation;
 pub mod gram;

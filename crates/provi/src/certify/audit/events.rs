@@ -14,7 +14,7 @@ use crate::target::Taylor;
 use crate::target::rounding::deviations;
 use crate::theory::betting::{Wager, not_below};
 use crate::theory::bounded::{self, Bounded, Law};
-use provi_kernels::{dot, triangle};
+use provi_kernels::{cubic, dot, triangle};
 use std::sync::Arc;
 
 /// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
@@ -151,22 +151,17 @@ impl Cubic {
         0.5 * (by_rest + by_trace) * (1.0 + 1e-9)
     }
 
-    /// T[x,x,x]/6.
-    fn form(&self, x: &[f64], products: &mut Vec<f64>) -> f64 {
-        products.clear();
-        let (mut sum, mut rest) = (0.0, &self.coefficients[..]);
-        for (i, xi) in x.iter().enumerate() {
-            products.extend(x[..=i].iter().map(|xk| xi * xk));
-            let (now, later) = rest.split_at(products.len());
-            sum += xi * dot(now, products);
-            rest = later;
-        }
-        sum
+    /// T[x,x,x]/6 for a number of x.
+    fn forms(&self, points: &[f64], out: &mut [f64]) {
+        cubic::forms(&self.coefficients, self.dim, points, out);
     }
 
-    /// P(x).
-    pub(super) fn at(&self, x: &[f64], products: &mut Vec<f64>) -> f64 {
-        self.form(x, products) + dot(&self.linear, x)
+    /// P(x) for a number of x.
+    pub(super) fn at(&self, points: &[f64], out: &mut [f64]) {
+        self.forms(points, out);
+        for (out, x) in out.iter_mut().zip(points.chunks_exact(self.dim)) {
+            *out += dot(&self.linear, x);
+        }
     }
 
     /// What rounding may have done to it where ‖x‖ = r, that of x itself included: 16(d+16)ε(1+r), where |∇P| ≤ 3‖c‖(r² + √d).
@@ -349,7 +344,9 @@ impl Tally {
             if let Some((all, directions)) = known.cubic
                 && let Some(v) = event.direction.of(directions, all.dim)
             {
-                let along = all.form(v, &mut Vec::new());
+                let mut along = [0.0];
+                all.forms(v, &mut along);
+                let [along] = along;
                 cubic = -along * event.third;
                 // |d/dt E[(ξ³ − 3ξ)1{ξ > t}]| ≤ 1, and the linear term is right up to rounding.
                 slack += (along.abs() + all.size) * (bounded::LOST + event.apart) + 8.0 * all.lost();

@@ -7,12 +7,14 @@
 use super::sharp::{Standing, standing};
 use crate::base::error::Result;
 use crate::base::linalg::{eigenvalue_error, eigenvalues, mirror_lower, norm};
-use crate::base::matrix::{Matrix, packed_index, packed_len, unpack_lower};
+use crate::base::matrix::Matrix;
 use crate::theory::betting::Wager;
-use provi_kernels::{axpy, dot, triangle};
+use provi_kernels::{axpy, dot, gram};
 
 /// The most columns; the sums cost 3d²/2 per draw.
 const COLUMNS: usize = 100;
+/// Draws whose xxᵀ are added together.
+const TOGETHER: usize = 32;
 
 /// Sums over draws.
 pub(super) struct Every {
@@ -21,10 +23,14 @@ pub(super) struct Every {
     /// Σy, Σ‖y‖² and Σyyᵀ.
     first: Vec<f64>,
     lengths: f64,
-    first_squares: Vec<f64>,
+    first_squares: Matrix,
     /// ΣY and ΣY².
-    second: Vec<f64>,
-    second_squares: Vec<f64>,
+    second: Matrix,
+    second_squares: Matrix,
+    /// The last x, whose xxᵀ are added to the three together with these weights, and room for that.
+    recent: Vec<f64>,
+    weights: [Vec<f64>; 3],
+    room: Vec<f64>,
     /// The most that a y and a Y may be off by.
     lost: [f64; 2],
 }
@@ -38,7 +44,11 @@ pub(super) struct Guesses {
 
 impl Guesses {
     /// From ΣY² of both variables in each direction, over a number of draws whose Y have means near zero.
-    pub(super) fn new(squares: impl Iterator<Item = [f64; 2]>, draws: u64, every: Option<&Every>) -> Self {
+    pub(super) fn new(
+        squares: impl Iterator<Item = [f64; 2]>,
+        draws: u64,
+        every: Option<&mut Every>,
+    ) -> Self {
         let n = draws.max(1) as f64;
         Self {
             each: squares.map(|sums| sums.map(|s| (s / n).sqrt())).collect(),
@@ -63,15 +73,18 @@ pub(super) struct Everywhere {
 impl Every {
     /// `None` if there are too many columns.
     pub(super) fn new(dim: usize) -> Option<Self> {
-        let packed = || vec![0.0; packed_len(dim)];
+        let square = || Matrix::zeros(dim, dim);
         (dim <= COLUMNS).then(|| Self {
             dim,
             draws: 0,
             first: vec![0.0; dim],
             lengths: 0.0,
-            first_squares: packed(),
-            second: packed(),
-            second_squares: packed(),
+            first_squares: square(),
+            second: square(),
+            second_squares: square(),
+            recent: Vec::with_capacity(TOGETHER * dim),
+            weights: [const { Vec::new() }; 3],
+            room: vec![0.0; TOGETHER * dim],
             lost: [0.0; 2],
         })
     }
@@ -82,16 +95,32 @@ impl Every {
         let square = dot(x, x);
         axpy(first, x, &mut self.first);
         self.lengths += first * first * square;
-        triangle::rank_update(&mut self.first_squares, first * first, x, x);
-        triangle::rank_update(&mut self.second, second, x, x);
-        triangle::rank_update(&mut self.second_squares, second * second * square, x, x);
+        self.recent.extend_from_slice(x);
+        for (weights, w) in self.weights.iter_mut().zip([first * first, second, second * second * square]) {
+            weights.push(w);
+        }
+        if self.recent.len() == self.room.len() {
+            self.settle();
+        }
         for (lost, off) in self.lost.iter_mut().zip(off) {
             *lost = if off.is_nan() { f64::INFINITY } else { lost.max(off) };
         }
     }
 
+    /// Adds what is left of the sums of xxᵀ.
+    fn settle(&mut self) {
+        let sums = [&mut self.first_squares, &mut self.second, &mut self.second_squares];
+        for (sum, weights) in sums.into_iter().zip(&mut self.weights) {
+            let room = &mut self.room[..self.recent.len()];
+            gram::add_lower(&self.recent, self.dim, weights, room, sum.entries_mut());
+            weights.clear();
+        }
+        self.recent.clear();
+    }
+
     /// Roots of the mean squares of y and Y in a typical direction: what a pilot tells the bets.
-    pub(super) fn deviations(&self) -> [f64; 2] {
+    pub(super) fn deviations(&mut self) -> [f64; 2] {
+        self.settle();
         let n = self.draws.max(1) as f64;
         let second = self.trace() / self.dim as f64;
         // √(E‖y‖² · E(v·y)²) is what the bound of a mean is made of.
@@ -99,29 +128,33 @@ impl Every {
     }
 
     fn trace(&self) -> f64 {
-        (0..self.dim).map(|i| self.second_squares[packed_index(i, i)]).sum()
+        (0..self.dim).map(|i| self.second_squares[(i, i)]).sum()
     }
 
     /// What holds with probability 1 − δ for every number of draws at once, where ‖y‖ and ‖Y‖ are at most `ranges`.
     pub(super) fn conclude(
-        &self,
+        &mut self,
         ranges: [f64; 2],
         guesses: [f64; 2],
         planned: u64,
         delta: f64,
     ) -> Result<Option<Everywhere>> {
+        self.settle();
         let (d, n) = (self.dim, self.draws as f64);
-        let sums = [&self.first_squares, &self.second_squares, &self.second].into_iter().flatten();
+        for sum in [&mut self.first_squares, &mut self.second, &mut self.second_squares] {
+            mirror_lower(sum);
+        }
+        let sums = [&self.first_squares, &self.second, &self.second_squares];
+        let sums = sums.into_iter().flat_map(Matrix::entries);
         if self.draws == 0 || !self.lost.iter().chain(&self.first).chain(sums).all(|x| x.is_finite()) {
             return Ok(None);
         }
         // One statement of matrices of size d + 1, which holds for ±y, and two of size d.
         let wager =
             |k: usize, size: usize| Wager::new(ranges[k], guesses[k], planned, delta / (3 * size) as f64);
-        let largest = |packed: &[f64]| -> Result<f64> {
-            let full = symmetric(d, packed);
-            let values = eigenvalues("moments of the draws", &full)?;
-            Ok((values[d - 1] + eigenvalue_error(&full)).max(0.0))
+        let largest = |sum: &Matrix| -> Result<f64> {
+            let values = eigenvalues("moments of the draws", sum)?;
+            Ok((values[d - 1] + eigenvalue_error(sum)).max(0.0))
         };
         // A sum of squares of numbers that are each off by `lost`, with what n additions lose.
         let widened = |squares: f64, lost: f64| {
@@ -137,7 +170,7 @@ impl Every {
         let bet = wager(1, d);
         let spread = bet.spread(self.draws, widened(largest(&self.second_squares)?, self.lost[1]));
         let second_error = spread + self.lost[1] + unit * (self.trace() / n).sqrt();
-        let mut second = symmetric(d, &self.second);
+        let mut second = self.second.clone();
         second.entries_mut().iter_mut().for_each(|x| *x /= n);
         let first = self.first.iter().map(|x| x / n).collect();
         Ok(Some(Everywhere { first, first_error, second, second_error }))
@@ -156,12 +189,6 @@ impl Everywhere {
         let errors = Standing { shift, ..standing([-mean, mean], squares, whole) }.errors();
         Ok(errors.iter().all(|x| x.is_finite()).then_some(errors))
     }
-}
-
-fn symmetric(d: usize, packed: &[f64]) -> Matrix {
-    let mut out = unpack_lower(d, packed);
-    mirror_lower(&mut out);
-    out
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ impl Session<'_> {
         let part = |x: f64| (x + psi.sides[1]) / whole_range;
         let mut sums = Sums::new(&psi.directions, self.q.dim());
         let mut tally = Tally::new(&psi.signs.events);
-        let cubic: &Beside<'_> = &|u, room| psi.cubic.at(u, room);
+        let cubic: &Beside<'_> = &|draws, numbers| psi.cubic.at(draws, numbers);
         let (mut lower, mut upper, mut above) = (Vec::new(), Vec::new(), None);
         let total = before + count;
         let between = &mut *self.between;

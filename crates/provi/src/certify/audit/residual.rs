@@ -36,8 +36,8 @@ pub(super) type See<'s> = dyn FnMut(Seen<'_>) + 's;
 /// Writes the draw with a given number.
 pub(super) type Fill<'f> = dyn Fn(u64, &mut [f64]) + Sync + 'f;
 
-/// A number of a draw that costs as much as D may; the memory is for it to work in.
-pub(super) type Beside<'f> = dyn Fn(&[f64], &mut Vec<f64>) -> f64 + Sync + 'f;
+/// A number for each of some draws, which costs as much as D may.
+pub(super) type Beside<'f> = dyn Fn(&[f64], &mut [f64]) + Sync + 'f;
 
 /// For work that nothing interrupts.
 pub(super) fn go_on(_: u64, _: u64) -> Result<ControlFlow<()>> {
@@ -420,10 +420,7 @@ impl Values {
         draw(q, fill, first, u, z);
         let work = size.saturating_mul(d * d * d / 6);
         chunked::fill_together([(&mut self.beside, TOGETHER)], work, |chunk, [numbers]| {
-            let mut room = Vec::new();
-            for (u, number) in u[chunk * TOGETHER * d..].chunks_exact(d).zip(numbers) {
-                *number = beside(u, &mut room);
-            }
+            beside(&u[chunk * TOGETHER * d..][..numbers.len() * d], numbers);
         });
         self.outcome = target.evaluate_alone(z, values, scratch).and_then(|done| {
             if done {

@@ -15,7 +15,7 @@ use crate::certify::certificate::DRAWS_OF_MASS;
 use crate::target::Taylor;
 use crate::theory::cells::Cells;
 use crate::theory::envelope::{Envelope, Far, Outside};
-use provi_kernels::dot;
+use provi_kernels::{cubic, dot};
 
 /// Pilot draws.
 const PILOT: u64 = 600;
@@ -47,11 +47,11 @@ impl Session<'_> {
         delta: f64,
     ) -> Result<Option<Psi>> {
         let Some(exact) = self.exact else { return Ok(None) };
+        let d = self.q.dim();
         // Once a stop is wanted the time is better spent on the draws of the other statements.
-        if stop::check_early().is_err() {
+        if d > cubic::COLUMNS || stop::check_early().is_err() {
             return Ok(None);
         }
-        let d = self.q.dim();
         let root = (d as f64).sqrt();
         let radii: Vec<f64> = match d <= FEW {
             true => (1..=EVEN).map(|k| (root + FURTHEST) * f64::from(k) / f64::from(EVEN)).collect(),
@@ -89,7 +89,7 @@ impl Session<'_> {
         let events = if range.is_finite() { self.events(&directions) } else { [].into() };
         let mut tally = Tally::new(&events);
         let mut signs = Signs { events, guesses: Vec::new(), error, envelope, range };
-        let beside: &Beside<'_> = &|u, room| cubic.at(u, room);
+        let beside: &Beside<'_> = &|draws, numbers| cubic.at(draws, numbers);
         let count = self.pilot_draws(PILOT);
         let visited = residuals.visit_values((fill, beside), count, &mut go_on, &mut |at| {
             let place = drawing.place(&draws, values.len() as u64, 3);

@@ -11,7 +11,7 @@ use crate::certify::audit::sharp::{Standing, standing};
 use crate::target::expectations::Moments;
 use crate::target::rounding::deviations;
 use crate::theory::betting::{Wager, not_below};
-use provi_kernels::{dot, triangle};
+use provi_kernels::{design, dot, triangle};
 
 /// A part of its range that the mean of a variable is not believed to leave; where it seems to, the bound stops there.
 const NEAR: f64 = 0.02;
@@ -70,10 +70,9 @@ impl<'a> Sums<'a> {
         if let Some(every) = &mut self.every {
             every.take(x, [middle; 2], off.map(|off| off * (1.0 + 1e-9)));
         }
-        for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
-            let l = dot(v, x);
-            self.along[k] = l;
-            for (to, y) in [(&mut self.first[k], middle * l), (&mut self.second[k], middle * l * l)] {
+        design::predict(self.directions, self.dim, x, &mut self.along);
+        for ((first, second), l) in self.first.iter_mut().zip(&mut self.second).zip(&self.along) {
+            for (to, y) in [(first, middle * l), (second, middle * l * l)] {
                 to[0] += y;
                 to[1] += y * y;
             }
@@ -82,20 +81,20 @@ impl<'a> Sums<'a> {
     }
 
     /// Roots of the mean squares of both variables.
-    pub(super) fn guesses(&self) -> Guesses {
+    pub(super) fn guesses(&mut self) -> Guesses {
         let squares = self.first.iter().zip(&self.second).map(|(a, b)| [a[1], b[1]]);
-        Guesses::new(squares, self.draws, self.every.as_ref())
+        Guesses::new(squares, self.draws, self.every.as_mut())
     }
 
     /// Bounds of the errors of mean and deviation in every direction, in deviations of q.
     pub(super) fn everywhere(
-        &self,
+        &mut self,
         psi: &Psi,
         (q, moments): (&Gaussian<Triangular>, &Moments),
         whole: [f64; 2],
         error: f64,
     ) -> Result<Option<[f64; 2]>> {
-        let Some(every) = &self.every else { return Ok(None) };
+        let Some(every) = &mut self.every else { return Ok(None) };
         let delta = MOMENTS * psi.moments_delta;
         let Some(mut found) = every.conclude(psi.ranges, psi.guesses.every, psi.count, delta)? else {
             return Ok(None);

@@ -17,7 +17,7 @@ use crate::certify::audit::every::{Every, Guesses};
 use crate::theory::betting::{Wager, not_below};
 use crate::theory::envelope::tail_moments;
 use crate::theory::santalo;
-use provi_kernels::dot;
+use provi_kernels::design;
 
 /// T.
 const CUT: f64 = 3.5;
@@ -124,10 +124,10 @@ impl Sums {
             let off = (off + 16.0 * f64::EPSILON * (odd.abs() + even.abs())) * size * inside;
             every.take(x, [odd * inside, even * inside], [off, off * size]);
         }
-        for (k, v) in self.directions.chunks_exact(self.dim).enumerate() {
-            self.along[k] = dot(v, x);
-            let l = self.along[k].clamp(-CUT, CUT);
-            for (sums, y) in [(&mut self.odd[k], l * odd), (&mut self.even[k], l * l * even)] {
+        design::predict(&self.directions, self.dim, x, &mut self.along);
+        for ((odds, evens), l) in self.odd.iter_mut().zip(&mut self.even).zip(&self.along) {
+            let l = l.clamp(-CUT, CUT);
+            for (sums, y) in [(odds, l * odd), (evens, l * l * even)] {
                 sums[0] += y;
                 sums[1] += y * y;
             }
@@ -141,15 +141,20 @@ impl Sums {
     }
 
     /// The standard deviations of the two variables.
-    pub(super) fn guesses(&self) -> Guesses {
+    pub(super) fn guesses(&mut self) -> Guesses {
         let squares = self.odd.iter().zip(&self.even).map(|(odd, even)| [odd[1], even[1]]);
-        Guesses::new(squares, self.pairs, self.every.as_ref())
+        Guesses::new(squares, self.pairs, self.every.as_mut())
     }
 
     /// Bounds of the errors of mean and deviation in every direction, in deviations of q [every-direction]. `spread` bounds the deviation
     /// under h.
-    pub(super) fn everywhere(&self, guesses: &Guesses, spread: f64, rest: &Rest) -> Result<Option<[f64; 2]>> {
-        let Some(every) = &self.every else { return Ok(None) };
+    pub(super) fn everywhere(
+        &mut self,
+        guesses: &Guesses,
+        spread: f64,
+        rest: &Rest,
+    ) -> Result<Option<[f64; 2]>> {
+        let Some(every) = &mut self.every else { return Ok(None) };
         let (d, k, reach) = (self.dim as f64, rest.cap, reach(self.dim) * (1.0 + 1e-12));
         let ranges = [0.5 * k * reach, (k - 1.0).max(1.0) * reach * reach];
         let found =
