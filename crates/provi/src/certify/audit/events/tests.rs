@@ -31,7 +31,7 @@ fn entry(i: usize, j: usize, k: usize) -> f64 {
     (1.3 + 0.7 * a - 0.4 * b + 0.9 * c + 0.3 * a * b * c).sin()
 }
 
-fn at(cubic: &Cubic, x: &[f64]) -> f64 {
+fn value_at(cubic: &Cubic, x: &[f64]) -> f64 {
     let mut out = [0.0];
     cubic.at(x, &mut out);
     out[0]
@@ -50,7 +50,7 @@ fn a_cubic_is_its_tensor_less_half_its_trace() {
                 slow += (0..dim).map(|k| entry(i, j, k) * x[i] * x[j] * x[k] / 6.0).sum::<f64>();
             }
         }
-        let (value, lost) = (at(&cubic, &x), cubic.lost_at(norm(&x)));
+        let (value, lost) = (value_at(&cubic, &x), cubic.lost_at(norm(&x)));
         assert!((value - slow).abs() < lost + 1e-13 && lost < 1e-10, "{dim}: {value} {slow} {lost}");
         let r = norm(&x);
         assert!(value.abs() <= cubic.beyond(std::array::from_fn(|k| r.powi(k as i32))));
@@ -70,7 +70,7 @@ fn the_square_of_a_cubic_has_these_means() {
                 let at = |k: i32| h * (f64::from(k - n / 2) + 0.5);
                 let x = if dim == 2 { vec![at(a), at(b)] } else { vec![at(a)] };
                 let weight: f64 = x.iter().map(|&x| h * normal_density(x)).product();
-                let half = weight * 0.5 * at(&cubic, &x).powi(2);
+                let half = weight * 0.5 * value_at(&cubic, &x).powi(2);
                 plain += half;
                 let other = x.get(1).copied().unwrap_or(0.0);
                 for (sum, by) in squares.iter_mut().zip([x[0] * x[0], x[0] * other, other * other]) {
@@ -130,9 +130,9 @@ fn the_identity_holds_for_any_cubic_and_no_other_constant() {
                 let (ratio, centred) = ((-drop(&x)).exp(), g.value(l) - mean);
                 truth += weight * ratio * centred;
                 for (sum, cubic) in measured.iter_mut().zip([&cubic, &bare]) {
-                    *sum += weight * (ratio - 1.0 + at(&cubic, &x)) * centred;
+                    *sum += weight * (ratio - 1.0 + value_at(&cubic, &x)) * centred;
                 }
-                without += weight * (ratio + at(&cubic, &x)) * g.value(l);
+                without += weight * (ratio + value_at(&cubic, &x)) * g.value(l);
             }
         }
         let mut along = [0.0];
