@@ -130,7 +130,7 @@ fn the_identity_holds_for_any_cubic_and_no_other_constant() {
                 let (ratio, centred) = ((-drop(&x)).exp(), g.value(l) - mean);
                 truth += weight * ratio * centred;
                 for (sum, cubic) in measured.iter_mut().zip([&cubic, &bare]) {
-                    *sum += weight * (ratio - 1.0 + value_at(&cubic, &x)) * centred;
+                    *sum += weight * (ratio - 1.0 + value_at(cubic, &x)) * centred;
                 }
                 without += weight * (ratio + value_at(&cubic, &x)) * g.value(l);
             }
