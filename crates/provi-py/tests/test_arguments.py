@@ -161,7 +161,7 @@ def test_options_are_refused_in_the_library_s_words(data):
 def test_options_of_a_model_are_refused_in_the_library_s_words(data):
     table = {"y": data["label"], "x": data["X"][:, 1]}
     for options, error, words in [
-        ({"family": "normal"}, ValueError, "`normal` is not a family; the families are gaussian"),
+        ({"family": "laplace"}, ValueError, "`laplace` is not a family; the families are gaussian"),
         ({"missing": "guess"}, ValueError, "use drop or error"),
         ({"prior": "cauchy(0, 1)"}, ValueError, "nothing with the prior `cauchy`"),
         ({"standardize": "yes"}, TypeError, "standardize = 'yes'; must be True or False"),

@@ -126,6 +126,20 @@ impl FamilyName {
             _ => self.family(1.0).map_or("", Family::name),
         }
     }
+
+    /// What other packages call it.
+    fn other_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Gaussian => &["normal"],
+            Self::Bernoulli => &["logistic"],
+            Self::Negbinomial => &["negative-binomial", "negative_binomial"],
+            Self::Ordered => &["ordinal", "cumulative"],
+            Self::Multinomial => &["categorical"],
+            Self::Betabinomial => &["beta-binomial", "beta_binomial"],
+            Self::Zipoisson => &["zero-inflated-poisson", "zero_inflated_poisson"],
+            _ => &[],
+        }
+    }
 }
 
 /// What users may type for a log link of probabilities.
@@ -142,7 +156,9 @@ impl FromStr for FamilyName {
         if LOG_BINOMIAL.contains(&text) {
             return Err(format!("`{text}` is not a family: {NO_LOG_LINK}"));
         }
-        all.into_iter().find(|family| family.name() == text).ok_or_else(|| {
+        let found =
+            all.into_iter().find(|family| family.name() == text || family.other_names().contains(&text));
+        found.ok_or_else(|| {
             format!("`{text}` is not a family; the families are {}", all.map(Self::name).join(", "))
         })
     }
@@ -155,7 +171,7 @@ impl clap::ValueEnum for FamilyName {
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.name()))
+        Some(clap::builder::PossibleValue::new(self.name()).aliases(self.other_names()))
     }
 }
 
@@ -239,13 +255,16 @@ mod tests {
     fn a_name_is_read_as_the_family_that_has_it() {
         for family in FamilyName::ALL {
             assert_eq!(family.name().parse(), Ok(family));
+            for name in family.other_names() {
+                assert_eq!(name.parse(), Ok(family));
+            }
         }
         let cut = "log-binomial".parse::<FamilyName>().unwrap_err();
         assert!(cut.contains("every Gaussian is infinitely far from it; fit bernoulli or binomial"), "{cut}");
-        let refusal = "normal".parse::<FamilyName>().unwrap_err();
+        let refusal = "laplace".parse::<FamilyName>().unwrap_err();
         assert_eq!(
             refusal,
-            "`normal` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, negbinomial, gamma, exponential, weibull, ordered, multinomial, student, betabinomial, zipoisson"
+            "`laplace` is not a family; the families are gaussian, bernoulli, probit, cloglog, binomial, poisson, negbinomial, gamma, exponential, weibull, ordered, multinomial, student, betabinomial, zipoisson"
         );
     }
 }

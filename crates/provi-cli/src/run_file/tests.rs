@@ -90,7 +90,7 @@ fn a_key_in_the_wrong_table_is_refused_where_it_stands() {
     assert!(stray.contains("line 3, column 1") && stray.contains("unknown field `seed`"), "{stray}");
     let typed = refused("formula = 'y ~ x'\nseed = 'one'\n");
     assert!(typed.contains("line 2, column 8"), "{typed}");
-    let word = refused("formula = 'y ~ x'\n[model]\nfamily = 'normal'\n");
-    assert!(word.contains("`normal` is not a family; the families are gaussian"), "{word}");
+    let word = refused("formula = 'y ~ x'\n[model]\nfamily = 'laplace'\n");
+    assert!(word.contains("`laplace` is not a family; the families are gaussian"), "{word}");
     assert!(refused("compiled = 3\n").contains("must be a table"));
 }
