@@ -201,7 +201,7 @@ def test_the_command_reads_what_python_saved_and_the_reverse(command, columns, t
     [
         ({"formula": "label ~ b"}, ValueError, "`b`"),
         ({"formula": "label ~ ("}, ValueError, "formula"),
-        ({"family": "normal"}, ValueError, "the families are gaussian, bernoulli"),
+        ({"family": "laplace"}, ValueError, "the families are gaussian, bernoulli"),
         ({"prior": "cauchy(0, 1)"}, ValueError, "only normal priors"),
         ({"missing": "fill"}, ValueError, "drop or error"),
         ({"data": [1, 2, 3]}, TypeError, "list"),
