@@ -1,13 +1,13 @@
-//! The log evidence, each side by itself.
+//! The log evidence: both sides are about one number.
 
 use provi::certificate::Interval;
 
-use super::{ABSOLUTE, Claim, Comparison, SAMPLED, Verdict, is_better_founded, is_surer};
+use super::{ABSOLUTE, Claim, Comparison, SAMPLED, Verdict, is_better_founded, is_certain, is_surer};
 use crate::number::outward_pair;
 
 impl Comparison<'_> {
-    /// Each side must be as far from the other as fresh draws find, up to the tolerance. A side that an exact ELBO
-    /// gives has only the tolerance of rounding. No side may exclude the estimate.
+    /// The stored interval may not be narrower than fresh draws find, up to the tolerance, and must overlap theirs. A side
+    /// that an exact ELBO gives has only the tolerance of rounding. No side may exclude the estimate.
     pub(super) fn evidence(&self, old: &Interval) -> [Claim; 2] {
         let new = &self.now.certificate.evidence;
         let ground = match (old.lower().or(old.upper()), is_surer(old.confidence(), new.confidence())) {
@@ -20,48 +20,119 @@ impl Comparison<'_> {
         };
         let size = new.lower().map_or(0.0, f64::abs) + new.upper().map_or(0.0, f64::abs);
         let rounding = ABSOLUTE + 1e-11 * size;
-        // How much smaller the stored width may be: not at all on the side of an exact ELBO.
-        let width =
-            new.lower().zip(new.upper()).map_or(0.0, |(low, high)| (high - low) * (1.0 - 1.0 / SAMPLED));
+        let sides = |interval: &Interval| [interval.lower(), interval.upper()];
         // A lower side above the ELBO was measured from draws, as the upper side is.
-        let measured =
-            matches!(new.sides()[0].key(), Some("sharp-evidence" | "psi-evidence" | "group-evidence"));
-        let exact = self.record.neg_elbo_exact && !measured;
-        let room = [if exact { rounding } else { width + rounding }, width + rounding];
-        let crossed = old
-            .lower()
-            .zip(old.upper())
-            .is_some_and(|(low, high)| low.is_nan() || high.is_nan() || low > high);
-        let judge = |stored: Option<f64>, now: Option<f64>, beyond: f64, room: f64, certain: bool| match (
-            stored, now,
-        ) {
-            (None, _) => Verdict::NotClaimed,
-            (Some(_), None) => Verdict::NotReproduced,
-            _ if crossed => Verdict::NotReproduced,
-            (Some(_), Some(_)) if beyond <= room => {
-                ground.max(if certain { Verdict::Reproduced } else { Verdict::Agrees })
-            }
-            (Some(_), Some(_)) if certain => Verdict::NotReproduced,
-            (Some(_), Some(_)) => ground.max(self.missed()),
-        };
-        let distance = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(0.0, |(a, b)| a - b);
-        let mut lower = judge(old.lower(), new.lower(), distance(old.lower(), new.lower()), room[0], exact);
-        let mut upper = judge(old.upper(), new.upper(), distance(new.upper(), old.upper()), room[1], false);
+        let exact = self.record.neg_elbo_exact && is_certain(new.sides()[0]);
+        let mut verdicts = compared(sides(old), sides(new), exact, rounding).map(|verdict| match verdict {
+            Verdict::NotClaimed => verdict,
+            Verdict::Incomparable => ground.max(self.missed()),
+            _ => verdict.max(ground),
+        });
         if let Some((estimate, error)) = self.estimated_evidence() {
             if old.lower().is_some_and(|low| low > estimate + error + rounding) {
-                lower = Verdict::Contradicted;
+                verdicts[0] = Verdict::Contradicted;
             }
             if old.upper().is_some_and(|high| high < estimate - error - rounding) {
-                upper = Verdict::Contradicted;
+                verdicts[1] = Verdict::Contradicted;
             }
         }
         let [old, new] = [old, new].map(|i| outward_pair(i.lower(), i.upper(), 6));
-        let row = |what: &str, side: usize, verdict| Claim {
+        let row = |what: &str, side: usize| Claim {
             what: what.to_owned(),
             stored: old[side].clone(),
             now: new[side].clone(),
-            verdict,
+            verdict: verdicts[side],
         };
-        [row("log evidence ≥", 0, lower), row("log evidence ≤", 1, upper)]
+        [row("log evidence ≥", 0), row("log evidence ≤", 1)]
+    }
+}
+
+/// The verdict on each side of a stored interval; `Incomparable` if fresh draws do not confirm it.
+///
+/// Chance moves both sides of a measured interval together, in the stored audit and in the new one. So the place of the
+/// interval may differ, and its width says how much it claims: if the new interval is at most [`SAMPLED`] times as wide,
+/// the stored one is confirmed wherever the two overlap. If it is wider, the stored interval fails on each side that claims
+/// more than the new side does.
+fn compared(old: [Option<f64>; 2], new: [Option<f64>; 2], exact_lower: bool, rounding: f64) -> [Verdict; 2] {
+    let judge = |side: usize, confirmed: bool| match (old[side], new[side]) {
+        (None, _) => Verdict::NotClaimed,
+        (Some(_), Some(_)) if confirmed => Verdict::Agrees,
+        (Some(_), Some(_)) => Verdict::Incomparable,
+        (Some(_), None) => Verdict::NotReproduced,
+    };
+    let beyond = |side: usize| match (old[side], new[side]) {
+        (Some(old), Some(new)) if side == 0 => old - new,
+        (Some(old), Some(new)) => new - old,
+        _ => 0.0,
+    };
+    let mut verdicts = [0, 1].map(|side| judge(side, beyond(side) <= rounding));
+    if let ([Some(low), Some(high)], [Some(new_low), Some(new_high)]) = (old, new) {
+        let apart = low > new_high + rounding || high < new_low - rounding;
+        let ordered = low <= high;
+        if !ordered || apart {
+            return [if ordered { Verdict::Contradicted } else { Verdict::NotReproduced }; 2];
+        }
+        if new_high - new_low <= SAMPLED * (high - low) + rounding {
+            verdicts = [Verdict::Agrees; 2];
+        }
+    }
+    if exact_lower && old[0].is_some() {
+        let same = new[0].is_some() && beyond(0) <= rounding;
+        verdicts[0] = if same { Verdict::Reproduced } else { Verdict::NotReproduced };
+    }
+    verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUNDING: f64 = 1e-9;
+
+    fn verdicts(old: [f64; 2], new: [f64; 2], exact: bool) -> [Verdict; 2] {
+        compared(old.map(Some), new.map(Some), exact, ROUNDING)
+    }
+
+    #[test]
+    fn intervals_of_other_draws_may_lie_elsewhere_and_be_half_as_wide_again() {
+        use Verdict::{Agrees, Contradicted, Incomparable, NotReproduced};
+        let new = [-1.0, 1.0];
+        for (old, expected) in [
+            ([-1.0, 1.0], [Agrees; 2]),
+            // Moved by two fifths of the width, as an unlucky audit is.
+            ([-1.8, 0.2], [Agrees; 2]),
+            ([-0.2, 1.8], [Agrees; 2]),
+            // As narrow as the tolerance allows, and narrower.
+            ([-0.67, 0.67], [Agrees; 2]),
+            ([-0.66, 0.66], [Incomparable; 2]),
+            ([-1.0, -0.8], [Agrees, Incomparable]),
+            ([0.8, 1.0], [Incomparable, Agrees]),
+            // Both cannot hold.
+            ([1.1, 9.0], [Contradicted; 2]),
+            ([-9.0, -1.1], [Contradicted; 2]),
+            ([0.5, -0.5], [NotReproduced; 2]),
+            ([f64::NAN, 1.0], [NotReproduced; 2]),
+            // Wider is less.
+            ([-3.0, 3.0], [Agrees; 2]),
+        ] {
+            assert_eq!(verdicts(old, new, false), expected, "{old:?}");
+        }
+    }
+
+    #[test]
+    fn an_exact_lower_side_is_found_again() {
+        use Verdict::{Agrees, Incomparable, NotReproduced, Reproduced};
+        assert_eq!(verdicts([0.0, 1.0], [0.0, 1.4], true), [Reproduced, Agrees]);
+        assert_eq!(verdicts([0.0, 1.0], [0.0, 1.6], true), [Reproduced, Incomparable]);
+        assert_eq!(verdicts([0.001, 1.0], [0.0, 1.0], true), [NotReproduced, Agrees]);
+    }
+
+    #[test]
+    fn a_missing_side_confirms_nothing() {
+        use Verdict::{Agrees, NotClaimed, NotReproduced};
+        let side = |old, new| compared(old, new, false, ROUNDING);
+        assert_eq!(side([Some(0.0), None], [Some(0.0), Some(1.0)]), [Agrees, NotClaimed]);
+        assert_eq!(side([Some(0.0), Some(1.0)], [Some(0.0), None]), [Agrees, NotReproduced]);
+        assert_eq!(side([None, None], [Some(0.0), Some(1.0)]), [NotClaimed; 2]);
     }
 }
