@@ -73,6 +73,17 @@ fn every_family_goes_all_the_way() {
         assert_eq!(bench.provi(&nearer).exits(0).stdout.lines().count(), 6);
         let store = format!("{family}.zarr");
         bench.provi(&["sample", &out, "-n", "8", "--data", "t.csv", "--out", &store]).exits(0);
+        let of_rows = format!("{store}/log_likelihood/y/c/0/0/0");
+        let numbers: Vec<f64> = std::fs::read(bench.path(&of_rows))
+            .unwrap()
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|x| f64::from_le_bytes(*x))
+            .collect();
+        assert_eq!(numbers.len(), 8 * 16, "{family}");
+        assert!(numbers.iter().all(|x| x.is_finite()), "{family}: {numbers:?}");
+        assert!(bench.path(&format!("{out}/draws.zarr/log_likelihood/y/zarr.json")).exists(), "{family}");
         bench.provi(&["report", &out]).exits(0);
         let page = std::fs::read_to_string(bench.path(&format!("{out}/report.html"))).unwrap();
         assert!(page.contains(family) && page.contains("Effects"));

@@ -90,6 +90,10 @@ pub(crate) fn likelihoods_of_table<'py>(
     let count = points.rows().saturating_mul(fitted.file.model.rows).saturating_mul(2);
     room(count, || "log likelihoods".to_owned())?;
     likelihoods(py, move |stop| {
+        if fitted.file.likelihood().is_some() {
+            let model = stop.cover(|| fitted.regression(&data, false))?;
+            return Ok(stop.cover(|| model.regression().log_likelihoods(&points))?);
+        }
         let model = stop.cover(|| fitted.model(&data, false))?;
         let rows = LooRows::of(&model)?;
         let families = scales.map(|scales| families(rows.glm.family(), &scales)).transpose()?;

@@ -312,6 +312,12 @@ def test_families_that_are_not_log_concave_and_levels_without_an_order():
     assert levels.certificate.kl.bound is not None
     predicted = levels.predict({"x": [0.5]})
     assert abs(sum(predicted[f"p({level})"][0] for level in "lnr") - 1) < 1e-9
+    points = levels.sample(3)
+    found = levels._likelihoods(data, points, None)
+    for likelihoods, z in zip(found, points):
+        for value, at, level in zip(likelihoods, x, data["party"]):
+            etas = {"l": 0.0, "n": z[0] + z[1] * at, "r": z[2] + z[3] * at}
+            assert abs(value - etas[level] + np.log(np.exp(list(etas.values())).sum())) < 1e-12
     with pytest.raises(ValueError, match="takes no term such as"):
         provi.fit_formula("y ~ x + (1 | party)", data, family="student", progress=False)
     with pytest.raises(ValueError, match="not there for family student"):

@@ -3,7 +3,7 @@
 use provi::estimate::{Estimates, log_ratios, psis, resample, weighted_draws};
 use provi::scales::ScaleMixture;
 use provi::sparse::AnyGaussian;
-use provi::target::{Evaluator, Glm};
+use provi::target::{Evaluator, Regression};
 use provi::{Gaussian, Matrix, Seed};
 
 use crate::capacity::refuse_beyond;
@@ -265,22 +265,30 @@ impl Sampled {
         })
     }
 
-    /// The same with the log likelihood of every row, if its rows are in memory and there are at most `most` numbers.
-    pub fn with_log_likelihood(mut self, target: &ModelTarget, fit: &Fitted, most: usize) -> Result<Self> {
-        self.add_log_likelihood(target, fit, most)?;
-        Ok(self)
-    }
-
-    /// Adds them; the draws stay as they are if that fails.
+    /// Adds the log likelihood of every row, if its rows are in memory and there are at most `most` numbers; the draws stay as they are if that fails.
     pub fn add_log_likelihood(&mut self, target: &ModelTarget, fit: &Fitted, most: usize) -> Result<()> {
-        let few = |glm: &&Glm| self.points.rows().saturating_mul(glm.design().rows()) <= most;
-        if let Some(glm) = target.glm().filter(few) {
+        if let Some(glm) = target.glm().filter(|glm| self.keeps(glm.design().rows(), most)) {
             let scales = self.scales.as_ref();
             let families = scales.and_then(|(_, scales)| fit.families_of(glm.family(), scales));
-            let found = glm.log_likelihoods(&self.points, families.as_deref())?;
-            self.log_likelihood = Some(found).filter(|found| found.entries().iter().all(|x| x.is_finite()));
+            self.keep(glm.log_likelihoods(&self.points, families.as_deref())?);
         }
         Ok(())
+    }
+
+    /// The same for a family beyond one log-concave function of one predictor.
+    pub fn add_log_likelihood_of(&mut self, regression: &Regression, most: usize) -> Result<()> {
+        if self.keeps(regression.design().rows(), most) {
+            self.keep(regression.log_likelihoods(&self.points)?);
+        }
+        Ok(())
+    }
+
+    fn keeps(&self, rows: usize, most: usize) -> bool {
+        self.points.rows().saturating_mul(rows) <= most
+    }
+
+    fn keep(&mut self, found: Matrix) {
+        self.log_likelihood = Some(found).filter(|found| found.entries().iter().all(|x| x.is_finite()));
     }
 
     /// log p(z, x) − log q(z), for draws of q.

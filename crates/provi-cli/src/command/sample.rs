@@ -205,7 +205,8 @@ pub(crate) fn execute(args: &SampleArgs) -> Result<Outcome> {
         }
         (None, target) => Sampled::of_gaussian(q, &fit.file.names, target, count, seed)?,
     };
-    let sampled = args.with_likelihoods(format, sampled, &fit, model)?.with_parameters(&fit.file)?;
+    let sampled =
+        args.with_likelihoods(format, sampled, &fit, origin.as_ref())?.with_parameters(&fit.file)?;
     args.say_of_device(model);
     args.write_held(format, &fit, &sampled)
 }
@@ -254,7 +255,7 @@ pub(crate) fn exact(args: &SampleArgs) -> Result<Ending> {
             return Err(provi_analysis::Error::from(provi::Error::Stopped { during: "the draws" }).into());
         }
         let sampled = Sampled::of_posterior(&dense, origin.target(), points, law, Seed(args.seed))?;
-        let sampled = args.with_likelihoods(format, sampled, &fit, model)?;
+        let sampled = args.with_likelihoods(format, sampled, &fit, Some(&origin))?;
         args.write_held(format, &fit, &sampled)?
     };
     args.say_of_device(model);
@@ -314,15 +315,28 @@ impl SampleArgs {
     fn with_likelihoods(
         &self,
         format: Format,
-        sampled: Sampled,
+        mut sampled: Sampled,
         fit: &Fitted,
-        model: Option<&Model>,
+        origin: Option<&Origin>,
     ) -> Result<Sampled> {
-        let Some(model) = model.filter(|_| format == Format::Zarr) else { return Ok(sampled) };
-        let (draws, rows) = (sampled.points.rows() as u128, model.rows as u128);
-        let what = || format!("the log likelihoods of {rows} rows at {draws} draws");
-        provi_analysis::capacity::refuse_beyond(what, 8 * 3 * draws * rows)?;
-        Ok(sampled.with_log_likelihood(&model.target, fit, usize::MAX)?)
+        let Some(origin) = origin.filter(|_| format == Format::Zarr) else { return Ok(sampled) };
+        let draws = sampled.points.rows() as u128;
+        let room = |rows: usize| {
+            let what = || format!("the log likelihoods of {rows} rows at {draws} draws");
+            provi_analysis::capacity::refuse_beyond(what, 8 * 3 * draws * rows as u128)
+        };
+        match origin {
+            Origin::Table(model) => {
+                room(model.rows)?;
+                sampled.add_log_likelihood(&model.target, fit, usize::MAX)?;
+            }
+            Origin::Regression(model) => {
+                room(model.regression().design().rows())?;
+                sampled.add_log_likelihood_of(model.regression(), usize::MAX)?;
+            }
+            Origin::Library(_) => {}
+        }
+        Ok(sampled)
     }
 
     /// Draws that are all there.

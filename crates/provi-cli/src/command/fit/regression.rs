@@ -6,7 +6,7 @@ use provi_analysis::Problem;
 use provi_analysis::error::BadRegression;
 use provi_analysis::model::RegressionModel;
 use provi_analysis::options::{DeviceName, FamilyName};
-use provi_analysis::run::sampled::Sampled;
+use provi_analysis::run::sampled::{self, Sampled};
 
 use super::{Asides, Crew, Job, finish, keep, refuse_without_folder};
 use crate::command::Ending;
@@ -42,7 +42,12 @@ pub(super) fn execute(job: &Job, crew: &Crew, family: FamilyName, begin: Instant
     let kept = store.as_ref().map_or(Ok(()), |store| {
         prepared.check(&mut fit);
         let sampled = signal.during("the draws", || {
-            Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?.with_parameters(&fit.file)
+            let mut sampled = Sampled::of_fit(&fit.gaussian, prepared.target(), prepared.seed())?;
+            let added = sampled.add_log_likelihood_of(model.regression(), sampled::FEW_LIKELIHOODS);
+            if let Err(error) = added {
+                eprintln!("the draws are written without log likelihoods: {error}");
+            }
+            sampled.with_parameters(&fit.file)
         });
         keep(args, store, &fit, sampled.map_err(|error: provi_analysis::Error| Failure::from(error)))
     });
