@@ -9,7 +9,7 @@ use provi::stop::Signal;
 use provi_analysis::Analysis;
 use provi_analysis::options::RunOptions;
 use provi_analysis::record::fit_file::to_json;
-use provi_analysis::run::calibrate::CalibrateAsked;
+use provi_analysis::run::calibrate::{CalibrateAsked, Subject};
 use provi_analysis::run::prior_predictive::PriorAsked;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -67,9 +67,9 @@ pub(crate) fn calibrate(
                 false => ControlFlow::Continue(()),
             };
             signal.cover(|| {
-                let analysis = Analysis::of(data, &formula, &model)?;
-                let found = analysis.calibrate(&asked, &mut told)?;
-                let page = found.page(&analysis.model().formula, "").html();
+                let model = Subject::build(&data, &formula, &model)?;
+                let found = model.calibrate(&asked, &mut told)?;
+                let page = found.page(model.formula(), "").html();
                 Ok((to_json(&found), found.verdict(), found.notes(), page))
             })
         })

@@ -7,18 +7,21 @@
 //! integrated over, and the log likelihood.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use provi::scales::FreeScales;
 use provi::solve::Solver;
-use provi::target::{Family, Glm};
-use provi::{Gaussian, Matrix, Seed, Target};
+use provi::target::{Evaluator, Family, Glm, Regression};
+use provi::{Auto, Gaussian, Matrix, Seed, Target};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::posterior::PosteriorDraws;
+use super::sampled::Sampled;
 use super::simulation::{Simulation, Truth};
 use crate::error::{Error, Result};
-use crate::model::{Integrating, Model, Scale};
+use crate::model::{Data, Integrating, Model, RegressionModel, Scale, parse};
+use crate::options::ModelOptions;
 use crate::record::scale::family_with;
 
 /// What to do.
@@ -70,6 +73,8 @@ pub enum DrawnFrom {
     Gaussian,
     /// The mixture of Gaussians over scales that are integrated over.
     Mixture,
+    /// Draws of the Gaussian of a search, resampled towards the posterior by Pareto smoothed weights.
+    Weighted,
 }
 
 /// The ranks of one quantity.
@@ -151,6 +156,9 @@ impl Calibration {
 
 /// The most coefficients of groups that are ranked besides those of the population.
 const MOST_EFFECTS: usize = 20;
+/// How often responses that no fit takes are drawn again, and how far apart the numbers of those draws are.
+const TRIES: u64 = 1000;
+const APART: u64 = 1 << 32;
 /// The most reasons of failures that are kept.
 const MOST_REASONS: usize = 5;
 /// The points at which the ECDF is compared, at most.
@@ -166,6 +174,73 @@ pub(super) struct Drawn {
     /// The scales that are integrated over, one draw per row, and those of the truth; `None` if there are none.
     pub(super) scales: Option<(Matrix, Vec<f64>)>,
     pub(super) from: DrawnFrom,
+}
+
+/// A model to be calibrated, of either kind.
+#[derive(Debug)]
+pub enum Subject {
+    /// One log-concave function of one predictor.
+    Model(Box<Model>),
+    /// Any other.
+    Regression(Box<RegressionModel>),
+}
+
+impl Subject {
+    /// From a file; `-` is standard input.
+    pub fn read(path: &Path, formula: &str, options: &ModelOptions) -> Result<Self> {
+        match RegressionModel::asked(&parse(formula)?, options) {
+            None => Ok(Self::Model(Box::new(Model::read(path, formula, options)?))),
+            Some(_) => Self::build(
+                &Data::read(path).map_err(|error| Error::table(error, formula))?,
+                formula,
+                options,
+            ),
+        }
+    }
+
+    /// From data in memory.
+    pub fn build(data: &Data, formula: &str, options: &ModelOptions) -> Result<Self> {
+        Ok(match RegressionModel::asked(&parse(formula)?, options) {
+            None => Self::Model(Box::new(Model::build(data, formula, options, None)?)),
+            Some(_) => Self::Regression(Box::new(RegressionModel::build(data, formula, options)?)),
+        })
+    }
+
+    /// The formula.
+    pub fn formula(&self) -> &str {
+        match self {
+            Self::Model(model) => &model.formula,
+            Self::Regression(model) => &model.record().formula,
+        }
+    }
+
+    /// The name of the family.
+    pub fn family(&self) -> &str {
+        match self {
+            Self::Model(model) => model.family.name(),
+            Self::Regression(model) => &model.record().family,
+        }
+    }
+
+    /// The prior, in words.
+    pub fn prior_lines(&self) -> Vec<String> {
+        match self {
+            Self::Model(model) => model.prior_lines(),
+            Self::Regression(model) => model.record().prior.clone(),
+        }
+    }
+
+    /// [`calibrate`] or [`calibrate_regression`].
+    pub fn calibrate(
+        &self,
+        asked: &CalibrateAsked,
+        told: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<Calibration> {
+        match self {
+            Self::Model(model) => calibrate(model, asked, told),
+            Self::Regression(model) => calibrate_regression(model, asked, told),
+        }
+    }
 }
 
 /// Calibrates a model at the design of its own data. The default prior is that of the table, and does not change with simulated responses.
@@ -184,13 +259,85 @@ pub fn calibrate(
     ranked(model, &simulation, asked, &fit, told)
 }
 
+/// Calibrates a regression beyond one log-concave function of one predictor, in the same way. Levels without an order have draws of the
+/// posterior itself, where they cost little; the others draws of the Gaussian of a search, resampled towards the posterior.
+pub fn calibrate_regression(
+    model: &RegressionModel,
+    asked: &CalibrateAsked,
+    told: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Calibration> {
+    ranked_regression(model.regression(), asked, &of_regression, told)
+}
+
+/// How the posterior of a regression is found and drawn from.
+type RegressionFit<'a> = dyn Fn(&Regression, usize, Seed) -> Result<(Matrix, DrawnFrom)> + Sync + 'a;
+
+/// The ranks of every coordinate and of the log likelihood under a way to fit.
+fn ranked_regression(
+    regression: &Regression,
+    asked: &CalibrateAsked,
+    fit: &RegressionFit<'_>,
+    told: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Calibration> {
+    if regression.is_weighted() {
+        return Err(Error::WeightedSimulation);
+    }
+    let mut names = regression.names();
+    names.push("log likelihood".to_owned());
+    let one = |number: u64| -> Result<(Vec<u32>, DrawnFrom)> {
+        let (point, replicated) = simulated(regression, number, asked.seed)?;
+        let (points, from) = fit(&replicated, asked.draws, asked.seed.part(number))?;
+        let mut out = coordinate_ranks(&point, &points, point.len());
+        out.push(log_likelihood_rank(&replicated.log_likelihoods(&with_last(&points, &point)?)?)?);
+        Ok((out, from))
+    };
+    repeated(names, asked, &one, told)
+}
+
+/// Coordinates of the prior and their responses. Responses that no fit takes, counts that are all 0, are drawn again with others in their place:
+/// that depends on the data alone, so ranks stay uniform.
+fn simulated(regression: &Regression, number: u64, seed: Seed) -> Result<(Vec<f64>, Regression)> {
+    let mut refused = provi::Error::Empty { what: "simulations" };
+    for attempt in 0..TRIES {
+        let number = number + attempt * APART;
+        let point = regression.prior_draw(number, seed)?;
+        match regression.replicated(&point, number, seed) {
+            Err(error @ provi::Error::Response { .. }) => refused = error,
+            found => return Ok((point, found?)),
+        }
+    }
+    Err(refused.into())
+}
+
+fn of_regression(regression: &Regression, draws: usize, seed: Seed) -> Result<(Matrix, DrawnFrom)> {
+    let search = Auto { start: Some(regression.start()), ..Auto::default() };
+    let q: Gaussian = search.run(regression, seed)?.fit.gaussian;
+    if regression.likelihood().is_log_concave() {
+        match exact(regression, &q, draws, seed) {
+            Err(Error::Library(
+                provi::Error::ExactDrawsCost { .. } | provi::Error::ExactDrawsRounding { .. },
+            )) => {}
+            found => return Ok((found?, DrawnFrom::Exact)),
+        }
+    }
+    let target = Evaluator::Parallel(regression);
+    Ok((Sampled::resampled(&q, target, draws, seed, false)?.points, DrawnFrom::Weighted))
+}
+
+/// Draws of the posterior itself.
+fn exact<'t>(target: impl Into<Evaluator<'t>>, q: &Gaussian, draws: usize, seed: Seed) -> Result<Matrix> {
+    let points = PosteriorDraws::of_target(target, q, None, seed)?.draw(draws)?;
+    match points.rows() == draws {
+        true => Ok(points),
+        false => Err(provi::Error::Stopped { during: "the simulations" }.into()),
+    }
+}
+
 /// The posterior at known scales: exact draws, or those of the best Gaussian if exact ones cost too much.
 fn known(glm: &Glm, draws: usize, seed: Seed) -> Result<Drawn> {
     let q: Gaussian = Solver::default().run(glm)?.gaussian;
-    let exact = PosteriorDraws::of_target(glm, &q, None, seed).and_then(|mut exact| exact.draw(draws));
-    match exact {
-        Ok(points) if points.rows() == draws => Ok(Drawn { points, scales: None, from: DrawnFrom::Exact }),
-        Ok(_) => Err(provi::Error::Stopped { during: "the simulations" }.into()),
+    match exact(glm, &q, draws, seed) {
+        Ok(points) => Ok(Drawn { points, scales: None, from: DrawnFrom::Exact }),
         Err(Error::Library(
             provi::Error::ExactDrawsCost { .. } | provi::Error::ExactDrawsRounding { .. },
         )) => Ok(Drawn { points: q.sample(draws, seed), scales: None, from: DrawnFrom::Gaussian }),
@@ -227,7 +374,6 @@ pub(super) fn ranked(
     fit: &Fit<'_>,
     told: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Calibration> {
-    asked.check()?;
     if simulation.glm.weights().is_some() {
         return Err(Error::WeightedSimulation);
     }
@@ -258,6 +404,20 @@ pub(super) fn ranked(
         let ranks = ranks(&glm, &truth, &drawn, coefficients, family_at)?;
         Ok((ranks, drawn.from))
     };
+    repeated(names, asked, &one, told)
+}
+
+/// The ranks of one simulation, and what they are among.
+type One<'a> = dyn Fn(u64) -> Result<(Vec<u32>, DrawnFrom)> + Sync + 'a;
+
+/// All simulations, and whether their ranks are uniform.
+fn repeated(
+    names: Vec<String>,
+    asked: &CalibrateAsked,
+    one: &One<'_>,
+    told: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<Calibration> {
+    asked.check()?;
     let mut found: Vec<Result<(Vec<u32>, DrawnFrom)>> = Vec::with_capacity(asked.simulations);
     let wave = rayon::current_num_threads().max(1);
     // Each simulation answers the stop that this thread was given.
@@ -326,28 +486,42 @@ fn ranks(
     family_at: Option<&FamilyAt<'_>>,
 ) -> Result<Vec<u32>> {
     let count = drawn.points.rows();
-    let rank = |own: f64, draw: &dyn Fn(usize) -> f64| (0..count).filter(|&k| draw(k) < own).count() as u32;
-    let mut out: Vec<u32> =
-        (0..coefficients).map(|j| rank(truth.point[j], &|k| drawn.points.row(k)[j])).collect();
+    let mut out = coordinate_ranks(&truth.point, &drawn.points, coefficients);
     let mut families = None;
     if let Some((scales, own)) = &drawn.scales {
-        out.extend((0..own.len()).map(|j| rank(own[j], &|k| scales.row(k)[j])));
+        out.extend(coordinate_ranks(own, scales, own.len()));
         families = family_at.map(|at| {
             let draws = (0..count).map(|k| at(scales.row(k)));
             draws.chain([at(own)]).collect::<Vec<Family>>()
         });
     }
-    let mut entries = drawn.points.entries().to_vec();
-    entries.extend(&truth.point);
-    let points = Matrix::new(count + 1, truth.point.len(), entries)?;
-    let logs = glm.log_likelihoods(&points, families.as_deref())?;
+    let points = with_last(&drawn.points, &truth.point)?;
+    out.push(log_likelihood_rank(&glm.log_likelihoods(&points, families.as_deref())?)?);
+    Ok(out)
+}
+
+/// How many draws are below the truth, for each of the first coordinates.
+fn coordinate_ranks(truth: &[f64], draws: &Matrix, coordinates: usize) -> Vec<u32> {
+    let below = |j: usize| (0..draws.rows()).filter(|&k| draws.row(k)[j] < truth[j]).count() as u32;
+    (0..coordinates).map(below).collect()
+}
+
+/// The draws with the truth behind them.
+fn with_last(draws: &Matrix, truth: &[f64]) -> Result<Matrix> {
+    let mut entries = draws.entries().to_vec();
+    entries.extend(truth);
+    Ok(Matrix::new(draws.rows() + 1, truth.len(), entries)?)
+}
+
+/// The rank of the truth, the last row, by the sum of its row.
+fn log_likelihood_rank(logs: &Matrix) -> Result<u32> {
     let sum = |k: usize| logs.row(k).iter().sum::<f64>();
+    let count = logs.rows() - 1;
     let own = sum(count);
     if !own.is_finite() {
         return Err(provi::Error::Empty { what: "log likelihood of the truth (it is not finite)" }.into());
     }
-    out.push(rank(own, &sum));
-    Ok(out)
+    Ok((0..count).filter(|&k| sum(k) < own).count() as u32)
 }
 
 /// A simultaneous band of the ECDF of uniform ranks: at each point the count below is binomial, and each of its tails beyond the band has at

@@ -45,6 +45,9 @@ impl Calibration {
                 DrawnFrom::Mixture => {
                     format!("{count} simulations: ranks among draws of the mixture of Gaussians over the scales")
                 }
+                DrawnFrom::Weighted => format!(
+                    "{count} simulations: ranks among draws of the fitted Gaussian that were resampled towards the posterior by Pareto smoothed weights"
+                ),
             }
         }).collect();
         out.push(

@@ -11,7 +11,7 @@ use provi_analysis::number::{grouped, plain};
 use provi_analysis::options::RunOptions;
 use provi_analysis::record::fit_file::write_json;
 use provi_analysis::record::store::{refuse_fit, write_file};
-use provi_analysis::run::calibrate::{CalibrateAsked, Calibration, calibrate};
+use provi_analysis::run::calibrate::{CalibrateAsked, Calibration, Subject};
 use serde::Serialize;
 
 use super::fit::start_threads;
@@ -30,8 +30,9 @@ table, and the model is fitted to them, many times. If posteriors are right, the
 rank of the true parameter among posterior draws is uniform, for every
 coefficient, every scale that is integrated over, and the log likelihood. The
 draws are those of the posterior itself where that is cheap enough, otherwise of
-the fitted Gaussian; of the mixture, if scales are integrated over. The output
-says which.
+the fitted Gaussian; of the mixture, if scales are integrated over; for families
+that are not log-concave, draws of the fitted Gaussian that are resampled towards
+the posterior. The output says which.
 
 The ECDF of the ranks is held against a band that right posteriors leave with
 probability at most --level, over all quantities together. Exit status 1 if one
@@ -84,7 +85,7 @@ pub(crate) struct CalibrateArgs {
 struct Report<'a> {
     schema: &'static str,
     formula: &'a str,
-    family: &'static str,
+    family: &'a str,
     /// Whether no quantity leaves the band and no simulation failed.
     uniform: bool,
     #[serde(flatten)]
@@ -110,7 +111,7 @@ pub(crate) fn execute(args: &CalibrateArgs) -> Result<Ending> {
     args.threads.map_or(Ok(()), |threads| start_threads(threads, args.quiet))?;
     interrupt::watch();
     let signal = interrupt::limited(begin, limit, 0);
-    let model = signal.cover(|| args.model.read())?;
+    let model = signal.cover(|| Subject::read(&args.model.data, &args.model.formula, &args.model.options))?;
     interrupt::begin();
     let mut said = begin;
     let mut told = |made: usize, of: usize| {
@@ -120,7 +121,7 @@ pub(crate) fn execute(args: &CalibrateArgs) -> Result<Ending> {
         }
         if signal.is_wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let found = signal.cover(|| calibrate(&model, &asked, &mut told))?;
+    let found = signal.cover(|| model.calibrate(&asked, &mut told))?;
     if found.ranked() == 0 && found.is_stopped() {
         return Err(provi_analysis::Error::from(provi::Error::Stopped { during: "the simulations" }).into());
     }
@@ -134,17 +135,17 @@ pub(crate) fn execute(args: &CalibrateArgs) -> Result<Ending> {
             args.level,
             args.seed
         );
-        write_file(path, found.page(&model.formula, &command).html().as_bytes())?;
+        write_file(path, found.page(model.formula(), &command).html().as_bytes())?;
     }
     let proved = found.is_uniform();
     let stopped = found.is_stopped();
     if args.json {
-        let (formula, family) = (model.formula.as_str(), model.family.name());
+        let (formula, family) = (model.formula(), model.family());
         let report = Report { schema: "provi-calibrate/1", formula, family, uniform: proved, found: &found };
         let said = flow::to_stdout(|to: &mut dyn Write| Ok(write_json(to, &report)?))?;
         return Ok(Ending { outcome: Outcome { proved, ..said }, stopped, failure: None });
     }
-    let mut text = format!("model  {}, {}\n", model.formula, model.family.name());
+    let mut text = format!("model  {}, {}\n", model.formula(), model.family());
     for (i, line) in model.prior_lines().iter().enumerate() {
         text.push_str(&wrapped(if i == 0 { "prior  " } else { "       " }, 9, line));
     }

@@ -8,6 +8,7 @@ mod likelihood;
 mod multinomial;
 mod predict;
 mod score;
+mod simulate;
 mod student;
 #[cfg(test)]
 mod tests;
@@ -177,6 +178,11 @@ impl Regression {
     /// The responses: numbers, counts, successes, or the numbers 1, 2, … of levels.
     pub fn response(&self) -> &[f64] {
         &self.response
+    }
+
+    /// Whether rows have weights.
+    pub fn is_weighted(&self) -> bool {
+        self.weights.is_some()
     }
 
     pub(crate) fn given_offsets(&self) -> Option<&[f64]> {
