@@ -9,15 +9,16 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use provi::estimate::{Estimates, log_ratios, psis, resample};
 use provi::scales::FreeScales;
 use provi::solve::Solver;
 use provi::target::{Evaluator, Family, Glm, Regression};
-use provi::{Auto, Gaussian, Matrix, Seed, Target};
+use provi::{Audit, Auto, Gaussian, Matrix, Seed, Target};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::posterior::PosteriorDraws;
-use super::sampled::Sampled;
+use super::sampled::refuse_heavy_tail;
 use super::simulation::{Simulation, Truth};
 use crate::error::{Error, Result};
 use crate::model::{Data, Integrating, Model, RegressionModel, Scale, parse};
@@ -73,7 +74,7 @@ pub enum DrawnFrom {
     Gaussian,
     /// The mixture of Gaussians over scales that are integrated over.
     Mixture,
-    /// Draws of the Gaussian of a search, resampled towards the posterior by Pareto smoothed weights.
+    /// Draws of the Gaussian of a search and of a wider one, resampled towards the posterior by Pareto smoothed weights.
     Weighted,
 }
 
@@ -156,6 +157,9 @@ impl Calibration {
 
 /// The most coefficients of groups that are ranked besides those of the population.
 const MOST_EFFECTS: usize = 20;
+/// Weighted draws of each of two Gaussians from which a posterior's are resampled: as many times those, and at least so many.
+const POOL: usize = 40;
+const LEAST_POOL: usize = 4000;
 /// How often responses that no fit takes are drawn again, and how far apart the numbers of those draws are.
 const TRIES: u64 = 1000;
 const APART: u64 = 1 << 32;
@@ -310,7 +314,9 @@ fn simulated(regression: &Regression, number: u64, seed: Seed) -> Result<(Vec<f6
 }
 
 fn of_regression(regression: &Regression, draws: usize, seed: Seed) -> Result<(Matrix, DrawnFrom)> {
-    let search = Auto { start: Some(regression.start()), ..Auto::default() };
+    // What the audit of the search proves is not looked at.
+    let audit = Audit { draws: 1000, ..Audit::default() };
+    let search = Auto { start: Some(regression.start()), audit, ..Auto::default() };
     let q: Gaussian = search.run(regression, seed)?.fit.gaussian;
     if regression.likelihood().is_log_concave() {
         match exact(regression, &q, draws, seed) {
@@ -320,8 +326,32 @@ fn of_regression(regression: &Regression, draws: usize, seed: Seed) -> Result<(M
             found => return Ok((found?, DrawnFrom::Exact)),
         }
     }
-    let target = Evaluator::Parallel(regression);
-    Ok((Sampled::resampled(&q, target, draws, seed, false)?.points, DrawnFrom::Weighted))
+    Ok((weighted(regression, &q, draws, seed)?, DrawnFrom::Weighted))
+}
+
+/// Draws of ½q + ½q₂ resampled towards the posterior, q₂ as wide again as q: its tails bound weights that q's own leave unbounded. With q(m) the
+/// density at its mean,
+/// ```text
+/// q₂(z)/q(z) = 2^{−d}e^{3r²/8},   r² = 2 log q(m)/q(z)
+/// ```
+fn weighted(regression: &Regression, q: &Gaussian, draws: usize, seed: Seed) -> Result<Matrix> {
+    let (mean, half) = (q.mean(), LEAST_POOL.max(POOL * draws));
+    let near = q.sample(half, seed);
+    let mut entries = near.entries().to_vec();
+    for z in q.sample(half, seed.part(1)).entries().chunks_exact(q.dim()) {
+        entries.extend(z.iter().zip(mean).map(|(z, m)| 2.0 * z - m));
+    }
+    let points = Matrix::new(2 * half, q.dim(), entries)?;
+    let mut ratios = log_ratios(Evaluator::Parallel(regression), q, &points)?;
+    let (top, width) = (q.log_density(mean)?, (-(q.dim() as f64) * std::f64::consts::LN_2).exp());
+    for (k, ratio) in ratios.iter_mut().enumerate() {
+        let square = 2.0 * (top - q.log_density(points.row(k))?);
+        *ratio -= (0.5 + 0.5 * width * (0.375 * square).exp()).ln();
+    }
+    refuse_heavy_tail(&Estimates::from_log_ratios(&ratios)?)?;
+    psis(&mut ratios)?;
+    let entries = resample(&ratios, draws, seed)?.into_iter().flat_map(|k| points.row(k).to_vec()).collect();
+    Ok(Matrix::new(draws, q.dim(), entries)?)
 }
 
 /// Draws of the posterior itself.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::Data;
-use crate::options::ModelOptions;
+use crate::options::{FamilyName, ModelOptions};
 
 /// The probability of at most k successes, by sums of products.
 fn below(n: usize, p: f64, k: usize) -> f64 {
@@ -266,4 +266,45 @@ fn a_deviation_between_groups_is_calibrated() {
     let said = found.quantities.iter().map(|one| (&one.name, &one.outside)).collect::<Vec<_>>();
     assert!(found.is_uniform(), "{said:?} {:?}", found.failures);
     assert_eq!(found.drawn_from, [(DrawnFrom::Mixture, 150)]);
+}
+
+const TABLE: &str = "y,x,count,k,n,party\n0.1,-1.5,0,4,8,none\n0.4,-1.2,0,0,12,left\n0.9,-0.9,3,5,20,none\n0.6,-0.7,0,8,15,right\n1.2,-0.5,0,1,8,left\n\
+                     1.1,-0.4,2,9,12,none\n1.5,-0.2,0,3,20,none\n1.4,-0.1,1,5,15,right\n1.9,0.1,2,3,8,left\n2.2,0.3,0,6,12,right\n25,0.4,4,12,20,none\n";
+
+/// Of each family beyond one predictor, on 150 data sets of moderate priors; and of one whose draws are half as large again, or those of another data set.
+#[test]
+fn families_beyond_one_predictor_are_calibrated_and_wrong_draws_of_them_are_not() {
+    let cases = [
+        ("multinomial(party) ~ x", None, DrawnFrom::Exact),
+        ("y ~ x", Some(FamilyName::Student), DrawnFrom::Weighted),
+        ("k | trials(n) ~ x", Some(FamilyName::Betabinomial), DrawnFrom::Weighted),
+        ("count ~ x", Some(FamilyName::Zipoisson), DrawnFrom::Weighted),
+    ];
+    for (formula, family, from) in cases {
+        let prior = vec!["normal(0, 1)".parse().unwrap()];
+        let options = ModelOptions { family, prior, ..ModelOptions::default() };
+        let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
+        let Subject::Regression(model) = Subject::build(&data, formula, &options).unwrap() else {
+            panic!("{formula}")
+        };
+        let asked = asked(150);
+        let right = Subject::Regression(model).calibrate(&asked, &mut go_on).unwrap();
+        assert_eq!(right.drawn_from, [(from, 150)], "{formula}: {:?}", right.failures);
+        assert!(right.is_uniform(), "{formula}: {:?}", right.quantities);
+        assert_eq!(right.quantities.last().unwrap().name, "log likelihood");
+    }
+    let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
+    let model = RegressionModel::build(&data, "multinomial(party) ~ x", &ModelOptions::default()).unwrap();
+    let regression = model.regression();
+    let wrong = |bend: &(dyn Fn(f64) -> f64 + Sync), other: bool| {
+        let fit = |one: &Regression, draws: usize, seed: Seed| {
+            let of = if other { regression } else { one };
+            let (mut points, from) = of_regression(of, draws, seed)?;
+            points.entries_mut().iter_mut().for_each(|x| *x = bend(*x));
+            Ok((points, from))
+        };
+        ranked_regression(regression, &asked(150), &fit, &mut go_on).unwrap()
+    };
+    assert!(!wrong(&|x| 1.5 * x, false).is_uniform());
+    assert!(!wrong(&|x| x, true).is_uniform());
 }
