@@ -12,7 +12,7 @@ use std::path::Path;
 use provi::estimate::{Estimates, log_ratios, psis, resample};
 use provi::scales::FreeScales;
 use provi::solve::Solver;
-use provi::target::{Evaluator, Family, Glm, Regression};
+use provi::target::{Evaluator, Family, Glm, Prior, Regression};
 use provi::{Audit, Auto, Gaussian, Matrix, Seed, Target};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -74,7 +74,7 @@ pub enum DrawnFrom {
     Gaussian,
     /// The mixture of Gaussians over scales that are integrated over.
     Mixture,
-    /// Draws of the Gaussian of a search and of a wider one, resampled towards the posterior by Pareto smoothed weights.
+    /// Draws of the Gaussian of a search and of a Student's law around it, resampled towards the posterior by Pareto smoothed weights.
     Weighted,
 }
 
@@ -157,7 +157,7 @@ impl Calibration {
 
 /// The most coefficients of groups that are ranked besides those of the population.
 const MOST_EFFECTS: usize = 20;
-/// Weighted draws of each of two Gaussians from which a posterior's are resampled: as many times those, and at least so many.
+/// Draws of each of two laws from which a posterior's are resampled: as many times those, and at least so many.
 const POOL: usize = 40;
 const LEAST_POOL: usize = 4000;
 /// How often responses that no fit takes are drawn again, and how far apart the numbers of those draws are.
@@ -329,29 +329,43 @@ fn of_regression(regression: &Regression, draws: usize, seed: Seed) -> Result<(M
     Ok((weighted(regression, &q, draws, seed)?, DrawnFrom::Weighted))
 }
 
-/// Draws of ½q + ½q₂ resampled towards the posterior, q₂ as wide again as q: its tails bound weights that q's own leave unbounded. With q(m) the
-/// density at its mean,
+/// Draws of ½q + ½t resampled towards the posterior, t Student's law with four degrees of freedom and the mean and the factor of q: its tails bound
+/// weights that those of q leave unbounded. In d dimensions, with q(m) the density at the mean,
 /// ```text
-/// q₂(z)/q(z) = 2^{−d}e^{3r²/8},   r² = 2 log q(m)/q(z)
+/// t(z)/q(z) = Γ(2 + d/2)·2^{−d/2}·(1 + r²/4)^{−2−d/2}·e^{r²/2},   r² = 2 log q(m)/q(z)
 /// ```
 fn weighted(regression: &Regression, q: &Gaussian, draws: usize, seed: Seed) -> Result<Matrix> {
-    let (mean, half) = (q.mean(), LEAST_POOL.max(POOL * draws));
-    let near = q.sample(half, seed);
-    let mut entries = near.entries().to_vec();
-    for z in q.sample(half, seed.part(1)).entries().chunks_exact(q.dim()) {
-        entries.extend(z.iter().zip(mean).map(|(z, m)| 2.0 * z - m));
+    let (d, mean, half) = (q.dim(), q.mean(), LEAST_POOL.max(POOL * draws));
+    let mut entries = q.sample(half, seed).entries().to_vec();
+    // √(χ²/4) of four normal numbers.
+    let normals = Prior::scale(1.0)?.sample(4, 0..half as u64, seed.part(1))?;
+    for (k, z) in q.sample(half, seed.part(2)).entries().chunks_exact(d).enumerate() {
+        let shrink = (normals.row(k).iter().map(|u| u * u).sum::<f64>() / 4.0).sqrt();
+        entries.extend(z.iter().zip(mean).map(|(z, m)| m + (z - m) / shrink));
     }
-    let points = Matrix::new(2 * half, q.dim(), entries)?;
+    let points = Matrix::new(2 * half, d, entries)?;
     let mut ratios = log_ratios(Evaluator::Parallel(regression), q, &points)?;
-    let (top, width) = (q.log_density(mean)?, (-(q.dim() as f64) * std::f64::consts::LN_2).exp());
+    let top = q.log_density(mean)?;
     for (k, ratio) in ratios.iter_mut().enumerate() {
-        let square = 2.0 * (top - q.log_density(points.row(k))?);
-        *ratio -= (0.5 + 0.5 * width * (0.375 * square).exp()).ln();
+        let square = 2.0 * (top - q.log_density(points.row(k))?).max(0.0);
+        let far = log_student_over_normal(d, square);
+        // log(½ + ½e^far).
+        *ratio -= far.max(0.0) + (-far.abs()).exp().ln_1p() - std::f64::consts::LN_2;
     }
     refuse_heavy_tail(&Estimates::from_log_ratios(&ratios)?)?;
     psis(&mut ratios)?;
     let entries = resample(&ratios, draws, seed)?.into_iter().flat_map(|k| points.row(k).to_vec()).collect();
-    Ok(Matrix::new(draws, q.dim(), entries)?)
+    Ok(Matrix::new(draws, d, entries)?)
+}
+
+/// log t(z)/q(z) of [`weighted`].
+fn log_student_over_normal(d: usize, square: f64) -> f64 {
+    let shape = 2.0 + 0.5 * d as f64;
+    // Γ(x + 1) = xΓ(x), from Γ(2) = 1 or Γ(5/2) = ¾√π on.
+    let from = if d.is_multiple_of(2) { 0.0 } else { (0.75 * std::f64::consts::PI.sqrt()).ln() };
+    let first = 2.0 + 0.5 * (d % 2) as f64;
+    let log_gamma = from + (0..d / 2).map(|k| (first + k as f64).ln()).sum::<f64>();
+    log_gamma - 0.5 * d as f64 * std::f64::consts::LN_2 - shape * (0.25 * square).ln_1p() + 0.5 * square
 }
 
 /// Draws of the posterior itself.

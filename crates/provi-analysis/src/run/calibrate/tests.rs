@@ -271,6 +271,27 @@ fn a_deviation_between_groups_is_calibrated() {
 const TABLE: &str = "y,x,count,k,n,party\n0.1,-1.5,0,4,8,none\n0.4,-1.2,0,0,12,left\n0.9,-0.9,3,5,20,none\n0.6,-0.7,0,8,15,right\n1.2,-0.5,0,1,8,left\n\
                      1.1,-0.4,2,9,12,none\n1.5,-0.2,0,3,20,none\n1.4,-0.1,1,5,15,right\n1.9,0.1,2,3,8,left\n2.2,0.3,0,6,12,right\n25,0.4,4,12,20,none\n";
 
+/// Its mean under q, in one and two dimensions and in three, is 1; with the factor of another dimension it is not.
+#[test]
+fn a_student_s_law_over_a_normal_one_has_mean_one() {
+    let step = 1e-3;
+    // The density of r under N(0, I): r^{d−1}e^{−r²/2} over its integral.
+    let mean = |d: usize, of: usize| {
+        let radii = (0..40_000).map(|k| (f64::from(k) + 0.5) * step);
+        let weight = |r: f64| r.powi(d as i32 - 1) * (-0.5 * r * r).exp();
+        let whole: f64 = radii.clone().map(weight).sum();
+        radii
+            .map(|r| r.powi(d as i32 - 1) * (log_student_over_normal(of, r * r) - 0.5 * r * r).exp())
+            .sum::<f64>()
+            / whole
+    };
+    for d in [1, 2, 3, 6] {
+        // t has mass beyond 40.
+        assert!((mean(d, d) - 1.0).abs() < 1e-3, "{d}: {}", mean(d, d));
+        assert!((mean(d, d + 1) - 1.0).abs() > 0.1);
+    }
+}
+
 /// Of each family beyond one predictor, on 150 data sets of moderate priors; and of one whose draws are half as large again, or those of another data set.
 #[test]
 fn families_beyond_one_predictor_are_calibrated_and_wrong_draws_of_them_are_not() {
