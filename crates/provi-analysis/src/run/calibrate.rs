@@ -74,7 +74,7 @@ pub enum DrawnFrom {
     Gaussian,
     /// The mixture of Gaussians over scales that are integrated over.
     Mixture,
-    /// Draws of the Gaussian of a search and of a Student's law around it, resampled towards the posterior by Pareto smoothed weights.
+    /// Draws of the Gaussian of a search and of a wide Student's law around it, resampled towards the posterior by Pareto smoothed weights.
     Weighted,
 }
 
@@ -329,18 +329,18 @@ fn of_regression(regression: &Regression, draws: usize, seed: Seed) -> Result<(M
     Ok((weighted(regression, &q, draws, seed)?, DrawnFrom::Weighted))
 }
 
-/// Draws of ½q + ½t resampled towards the posterior, t Student's law with four degrees of freedom and the mean and the factor of q: its tails bound
-/// weights that those of q leave unbounded. In d dimensions, with q(m) the density at the mean,
+/// Draws of ½q + ½t resampled towards the posterior, t Student's law with four degrees of freedom, the mean of q and twice its factor: its tails
+/// bound weights that those of q leave unbounded. In d dimensions, with q(m) the density at the mean,
 /// ```text
-/// t(z)/q(z) = Γ(2 + d/2)·2^{−d/2}·(1 + r²/4)^{−2−d/2}·e^{r²/2},   r² = 2 log q(m)/q(z)
+/// t(z)/q(z) = Γ(2 + d/2)·2^{−3d/2}·(1 + r²/16)^{−2−d/2}·e^{r²/2},   r² = 2 log q(m)/q(z)
 /// ```
 fn weighted(regression: &Regression, q: &Gaussian, draws: usize, seed: Seed) -> Result<Matrix> {
     let (d, mean, half) = (q.dim(), q.mean(), LEAST_POOL.max(POOL * draws));
     let mut entries = q.sample(half, seed).entries().to_vec();
-    // √(χ²/4) of four normal numbers.
+    // ½√(χ²/4) of four normal numbers.
     let normals = Prior::scale(1.0)?.sample(4, 0..half as u64, seed.part(1))?;
     for (k, z) in q.sample(half, seed.part(2)).entries().chunks_exact(d).enumerate() {
-        let shrink = (normals.row(k).iter().map(|u| u * u).sum::<f64>() / 4.0).sqrt();
+        let shrink = (normals.row(k).iter().map(|u| u * u).sum::<f64>() / 16.0).sqrt();
         entries.extend(z.iter().zip(mean).map(|(z, m)| m + (z - m) / shrink));
     }
     let points = Matrix::new(2 * half, d, entries)?;
@@ -365,7 +365,7 @@ fn log_student_over_normal(d: usize, square: f64) -> f64 {
     let from = if d.is_multiple_of(2) { 0.0 } else { (0.75 * std::f64::consts::PI.sqrt()).ln() };
     let first = 2.0 + 0.5 * (d % 2) as f64;
     let log_gamma = from + (0..d / 2).map(|k| (first + k as f64).ln()).sum::<f64>();
-    log_gamma - 0.5 * d as f64 * std::f64::consts::LN_2 - shape * (0.25 * square).ln_1p() + 0.5 * square
+    log_gamma - 1.5 * d as f64 * std::f64::consts::LN_2 - shape * (square / 16.0).ln_1p() + 0.5 * square
 }
 
 /// Draws of the posterior itself.

@@ -46,7 +46,7 @@ impl Calibration {
                     format!("{count} simulations: ranks among draws of the mixture of Gaussians over the scales")
                 }
                 DrawnFrom::Weighted => format!(
-                    "{count} simulations: ranks among draws of the fitted Gaussian and of a Student's law around it, resampled towards the posterior by Pareto smoothed weights"
+                    "{count} simulations: ranks among draws of the fitted Gaussian and of a wide Student's law around it, resampled towards the posterior by Pareto smoothed weights"
                 ),
             }
         }).collect();

@@ -287,7 +287,7 @@ fn a_student_s_law_over_a_normal_one_has_mean_one() {
     };
     for d in [1, 2, 3, 6] {
         // t has mass beyond 40.
-        assert!((mean(d, d) - 1.0).abs() < 1e-3, "{d}: {}", mean(d, d));
+        assert!((mean(d, d) - 1.0).abs() < 2e-3, "{d}: {}", mean(d, d));
         assert!((mean(d, d + 1) - 1.0).abs() > 0.1);
     }
 }
