@@ -122,6 +122,9 @@ pub struct Calibration {
     pub made: usize,
     /// How many of them gave no ranks, and the first few reasons.
     pub failed: usize,
+    /// How many gave none because the weights of their draws have too heavy a tail: their fits would be refused too, so this depends on the data
+    /// alone, and the ranks of the others stay uniform.
+    pub refused: usize,
     /// The first few reasons, each with the number of its simulation.
     pub failures: Vec<String>,
     /// Posterior draws in each.
@@ -146,7 +149,7 @@ impl Calibration {
 
     /// Simulations that gave ranks.
     pub fn ranked(&self) -> usize {
-        self.made - self.failed
+        self.made - self.failed - self.refused
     }
 
     /// Whether it was stopped before its end.
@@ -483,11 +486,12 @@ fn repeated(
         }
     }
     let made = found.len();
-    let mut failures = Vec::new();
+    let (mut failures, mut refused) = (Vec::new(), 0);
     let mut drawn_from: Vec<(DrawnFrom, usize)> = Vec::new();
     let mut all: Vec<Vec<u32>> = vec![Vec::with_capacity(made); names.len()];
     for (number, result) in found.into_iter().enumerate() {
         match result {
+            Err(Error::HeavyTail { .. }) => refused += 1,
             Err(error) => failures.push(format!("simulation {number}: {error}")),
             Ok((ranks, from)) => {
                 all.iter_mut().zip(ranks).for_each(|(all, rank)| all.push(rank));
@@ -501,7 +505,7 @@ fn repeated(
     drawn_from.sort();
     let failed = failures.len();
     failures.truncate(MOST_REASONS);
-    let band = band(made - failed, asked.draws as u32, names.len(), asked.level);
+    let band = band(made - failed - refused, asked.draws as u32, names.len(), asked.level);
     let quantity = |(name, ranks): (String, Vec<u32>)| QuantityRanks {
         outside: outside(&ranks, &band, asked.draws as u32),
         name,
@@ -511,6 +515,7 @@ fn repeated(
         asked: asked.simulations,
         made,
         failed,
+        refused,
         failures,
         draws: asked.draws,
         seed: asked.seed.0,

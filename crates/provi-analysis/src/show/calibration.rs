@@ -50,6 +50,13 @@ impl Calibration {
                 ),
             }
         }).collect();
+        if self.refused > 0 {
+            out.push(format!(
+                "{} simulations gave no ranks: the weights of their draws have a heavy tail (Pareto k̂ above 0.7), and a fit says so; that depends on the \
+                 data alone, so the ranks of the others stay uniform",
+                grouped(self.refused as u64)
+            ));
+        }
         out.push(
             "parameters come from the prior, responses from the model at the rows of this table; a default prior keeps the scales that it has from the \
              observed responses"

@@ -310,7 +310,8 @@ fn families_beyond_one_predictor_are_calibrated_and_wrong_draws_of_them_are_not(
         };
         let asked = asked(150);
         let right = Subject::Regression(model).calibrate(&asked, &mut go_on).unwrap();
-        assert_eq!(right.drawn_from, [(from, 150)], "{formula}: {:?}", right.failures);
+        assert_eq!(right.drawn_from, [(from, 150 - right.refused)], "{formula}: {:?}", right.failures);
+        assert!(right.refused <= 3, "{formula}: {}", right.refused);
         assert!(right.is_uniform(), "{formula}: {:?}", right.quantities);
         assert_eq!(right.quantities.last().unwrap().name, "log likelihood");
     }
