@@ -59,7 +59,8 @@ impl Likelihood {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Design, Prior};
+    use crate::glm::design::Design;
+    use crate::target::Prior;
 
     fn regression(likelihood: Likelihood, response: &[f64]) -> Regression {
         let rows = response.len();
