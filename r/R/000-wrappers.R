@@ -95,6 +95,12 @@ NULL
   }
 }
 
+`Answer_levels` <- function(self) {
+  function(`columns`, `groups`, `level`) {
+    .Call(savvy_Answer_levels__impl, `self`, `columns`, `groups`, `level`)
+  }
+}
+
 `Answer_mean` <- function(self) {
   function() {
     .Call(savvy_Answer_mean__impl, `self`)
@@ -170,6 +176,7 @@ NULL
   e$`covariance` <- `Answer_covariance`(ptr)
   e$`draw_names` <- `Answer_draw_names`(ptr)
   e$`draws_at` <- `Answer_draws_at`(ptr)
+  e$`levels` <- `Answer_levels`(ptr)
   e$`mean` <- `Answer_mean`(ptr)
   e$`observations` <- `Answer_observations`(ptr)
   e$`predict` <- `Answer_predict`(ptr)

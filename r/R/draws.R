@@ -11,7 +11,8 @@
 #' @return `as.matrix` and `as.data.frame` give a row for each draw and a column for each coefficient and scale. `simulate` gives a data
 #'   frame with a column for each simulated response. `posterior_linpred`, `posterior_epred` and `posterior_predict`, methods of
 #'   rstantools' generics, give a row for each draw and a column for each row of the data; `log_lik` the same, of the fit's own data. Times to
-#'   an event are simulated as if nobody were censored.
+#'   an event are simulated as if nobody were censored. Of an ordered response `posterior_epred` has a third dimension, the probabilities of
+#'   the levels; `posterior_predict` gives the numbers of levels, and `simulate` the levels.
 #' @name draws
 NULL
 
@@ -39,6 +40,7 @@ as.data.frame.provi <- function(x, row.names = NULL, optional = FALSE, ndraws = 
 simulate.provi <- function(object, nsim = 1, seed = NULL, newdata = NULL, ...) {
   seed <- seed %||% sample.int(.Machine$integer.max, 1L)
   out <- as.data.frame(t(at_rows(object, newdata, TRUE, nsim, seed)))
+  if (is_ordered(object)) out[] <- lapply(out, function(numbers) level_names(object, numbers))
   names(out) <- paste0("sim_", seq_len(nsim))
   structure(out, seed = seed)
 }
@@ -63,7 +65,7 @@ posterior_linpred.provi <- function(object, newdata = NULL, draws = NULL, re.for
 #' @exportS3Method rstantools::posterior_epred
 posterior_epred.provi <- function(object, newdata = NULL, draws = NULL, re.form = NULL, seed = NULL, allow.new.levels = FALSE, ...) {
   eta <- at_rows(object, newdata, FALSE, draws, seed, re.form, allow.new.levels)
-  mean_at(object, eta, noise_drawn(object, nrow(eta), seed))
+  mean_at(object, eta, scales_drawn(object, nrow(eta), seed))
 }
 
 #' @rdname draws
@@ -76,13 +78,15 @@ posterior_predict.provi <- function(object, newdata = NULL, draws = NULL, re.for
 #' @exportS3Method rstantools::log_lik
 log_lik.provi <- function(object, draws = NULL, seed = NULL, ...) {
   eta <- at_rows(object, NULL, FALSE, draws, seed)
-  density_of(object, eta, noise_drawn(object, nrow(eta), seed))
+  density_of(object, eta, scales_drawn(object, nrow(eta), seed))
 }
 
-# The noise of each draw, or the one that all of them have; NULL if the family has none.
-noise_drawn <- function(fit, draws, seed = NULL) {
-  noise <- noise_of(fit)
-  if (is.null(noise)) return(NULL)
+# The noise of each draw, or its gaps, a row for each draw; where all draws have the same, that of the fit.
+scales_drawn <- function(fit, draws, seed = NULL) {
+  known <- scales_of(fit)
+  names <- if (is_ordered(fit)) colnames(known) else if (!is.null(known)) "sigma"
+  integrated <- rownames(scale_rows(fit))
+  if (!any(names %in% integrated)) return(known)
   own <- drawn(fit, draws, seed)
-  if ("sigma" %in% colnames(own)) own[, "sigma"] else noise
+  if (is_ordered(fit)) own[, names, drop = FALSE] else own[, names]
 }

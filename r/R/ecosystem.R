@@ -74,7 +74,7 @@ tibbled <- function(table) {
 
 #' @rdname provi-ecosystem
 #' @exportS3Method bayesplot::pp_check
-pp_check.provi <- function(object, type = "dens_overlay", ndraws = 50, seed = NULL, ...) {
+pp_check.provi <- function(object, type = if (is_ordered(object)) "bars" else "dens_overlay", ndraws = 50, seed = NULL, ...) {
   draw <- get0(paste0("ppc_", type), envir = asNamespace("bayesplot"), mode = "function")
   if (is.null(draw)) refuse(sprintf("bayesplot has no ppc_%s; bayesplot::available_ppc() lists what it has", type))
   if (is_time(object) && any(events_of(object) == 0)) {
@@ -100,6 +100,9 @@ emm_basis.provi <- function(object, trms, xlev, grid, ...) {
   p <- seq_len(object$record$population)
   misc <- if (is_time(object)) {
     list(tran = "log", inv.lbl = "hazard")
+  } else if (is_ordered(object)) {
+    # The predictor, as of other models of ordered levels.
+    list()
   } else if (object$native == "negbinomial") {
     list(tran = "log", inv.lbl = "rate")
   } else {
@@ -135,7 +138,13 @@ get_vcov.provi <- function(model, vcov = NULL, ...) if (is.matrix(vcov)) vcov el
 #' @exportS3Method marginaleffects::get_predict
 get_predict.provi <- function(model, newdata = NULL, type = "response", ...) {
   eta <- at_rows(model, newdata, FALSE)
-  draws <- if (identical(type, "link")) eta else mean_at(model, eta, noise_drawn(model, nrow(eta)))
-  out <- data.frame(rowid = seq_len(ncol(draws)), estimate = colMeans(draws))
+  draws <- if (identical(type, "link")) eta else mean_at(model, eta, scales_drawn(model, nrow(eta)))
+  rows <- data.frame(rowid = seq_len(ncol(eta)))
+  if (length(dim(draws)) == 3L) {
+    # All rows of the first level, then those of the next one.
+    rows <- expand.grid(rowid = rows$rowid, group = model$categories, stringsAsFactors = FALSE)
+    draws <- matrix(draws, nrow(eta))
+  }
+  out <- data.frame(rows, estimate = colMeans(draws))
   structure(out, posterior_draws = t(unname(draws)))
 }

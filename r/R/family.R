@@ -3,11 +3,11 @@
 # What there is, in a line.
 families <- paste(
   "binomial with logit, probit or cloglog; poisson with log; gaussian with identity; Gamma with log; \"negbinomial\"; \"exponential\";",
-  "\"weibull\""
+  "\"weibull\"; \"ordered\""
 )
 
 # A family by the name that the command has for it, where R has none of that name.
-named_families <- c("bernoulli", "probit", "cloglog", "gamma", "exponential", "negbinomial", "weibull")
+named_families <- c("bernoulli", "probit", "cloglog", "gamma", "exponential", "negbinomial", "weibull", "ordered")
 
 # The family of R for each family of the native half, and back. Families that R does not have are made once their noise is known; a
 # negative binomial family of MASS says what the noise is.
@@ -16,7 +16,7 @@ family_of <- function(family) {
     if (length(family) == 1L && family %in% named_families) {
       own <- switch(family,
         bernoulli = stats::binomial(), probit = stats::binomial("probit"), cloglog = stats::binomial("cloglog"),
-        gamma = , exponential = stats::Gamma("log")
+        gamma = , exponential = stats::Gamma("log"), ordered = proportional_odds()
       )
       return(list(family = own, native = family))
     }
@@ -66,11 +66,18 @@ hazards <- function(native) {
   structure(list(family = native, link = "log hazard", linkfun = log, linkinv = exp, mu.eta = exp), class = "family")
 }
 
+# Levels in an order: the predictor is the logit of the probability of a level above the first one; further up it is less by the gaps.
+proportional_odds <- function() {
+  link <- stats::make.link("logit")[c("linkfun", "linkinv", "mu.eta", "valideta")]
+  structure(c(list(family = "ordered", link = "logit"), link), class = "family")
+}
+
 # The response of a frame: values, trials, and the weights that are left. Proportions with weights are counts, as in `glm`.
 response_of <- function(frame, asked, native, weights, formula) {
   y <- stats::model.response(frame)
   name <- deparse1(asked$response)
   if (inherits(y, "Surv") || !is.null(asked$events)) return(times_of(y, frame, asked, native, weights, formula))
+  if (native == "ordered") return(levels_of(y, weights, formula, name))
   trials <- NULL
   if (!is.null(asked$trials)) trials <- as.double(value_of(asked$trials, frame, frame, formula))
   binary <- native %in% c("binomial", "probit", "cloglog", "bernoulli")
@@ -113,6 +120,16 @@ response_of <- function(frame, asked, native, weights, formula) {
     } else trials <- NULL
   }
   list(y = y, trials = trials, weights = weights, name = name, native = native)
+}
+
+# The number of each row's level, and the levels from the lowest to the highest. Numbers and logicals have an order of their own.
+levels_of <- function(y, weights, formula, name) {
+  if (is.matrix(y)) stop_at("the response is a matrix; an ordered response is one factor", formula, name)
+  if (is.character(y)) {
+    stop_at("the response is text, whose levels have no order; write ordered(.., levels = c(..)), the lowest first", formula, name)
+  }
+  y <- plain_levels(droplevels(as.factor(y)))
+  list(y = as.double(unclass(y)), categories = levels(y), weights = weights, name = name, native = "ordered")
 }
 
 # Times to an event and whether it was seen, of `surv(time, event)` or of an object of survival's Surv().

@@ -11,6 +11,9 @@
 #' hazard at the posterior means, of which `"deviance"` makes residuals that are nearly symmetric. A censored time has no residual of type
 #' `"response"` or `"pearson"`.
 #'
+#' Of an ordered response, `fitted` is a matrix with the probabilities of the levels, as that of MASS's `polr`, and `residuals` are of the
+#' numbers of the levels, from 1 on.
+#'
 #' @param object,x A fit.
 #' @param level Probability of the intervals.
 #' @param parm Which coefficients: names or numbers.
@@ -102,6 +105,7 @@ print_model <- function(fit) {
   link <- if (is_time(fit)) sprintf("log hazard, unit of time %g", fit$record$time_unit) else paste(fit$family$link, "link")
   cat("model  ", fit$family$family, " (", link, ")\n", sep = "")
   cat(wrapped(deparse1(fit$formula), "       "), "\n", sep = "")
+  if (is_ordered(fit)) cat(wrapped(paste(fit$categories, collapse = " < "), "       levels "), "\n", sep = "")
   d <- length(fit$names)
   p <- fit$record$population
   of_groups <- if (d > p) sprintf(": %d of the population, %d of groups", p, d - p) else ""
@@ -346,8 +350,14 @@ nlme::VarCorr
 #' @rdname provi-methods
 #' @export
 fitted.provi <- function(object, ...) {
-  found <- core(object)$predict(own_columns(object, matrices_of(object, object$model)), "refuse", as.double(object$level))
-  stats::setNames(found$mean, row.names(object$model))
+  if (is_ordered(object)) return(stats::predict(object, type = "probs"))
+  mean_responses(object)
+}
+
+# The mean response of each row; that of the number of the level, for an ordered one.
+mean_responses <- function(fit) {
+  found <- core(fit)$predict(own_columns(fit, matrices_of(fit, fit$model)), "refuse", as.double(fit$level))
+  stats::setNames(found$mean, row.names(fit$model))
 }
 
 #' @rdname provi-methods
@@ -356,16 +366,23 @@ residuals.provi <- function(object, type = c("response", "pearson", "deviance", 
   if (is_time(object)) return(time_residuals(object, if (missing(type)) "martingale" else match.arg(type)))
   type <- match.arg(type)
   if (type == "martingale") refuse("martingale residuals are of times to an event; use \"response\", \"pearson\" or \"deviance\"")
+  if (is_ordered(object) && type == "deviance") refuse("an ordered response has no deviance residuals; use \"response\" or \"pearson\"")
   trials <- object$trials %||% 1
   y <- object$y / trials
-  mu <- stats::fitted(object)
+  mu <- mean_responses(object)
   weights <- (object$prior.weights %||% rep(1, object$n)) * trials
   out <- switch(type,
     response = y - mu,
-    pearson = (y - mu) * sqrt(weights) / sqrt(object$family$variance(mu)),
+    pearson = (y - mu) * sqrt(weights) / sqrt(variances(object, mu)),
     deviance = sign(y - mu) * sqrt(pmax(object$family$dev.resids(y, mu, weights), 0))
   )
   stats::setNames(as.double(out), row.names(object$model))
+}
+
+# The variance of each row's response; that of the number of the level, for an ordered one.
+variances <- function(fit, mu) {
+  if (!is_ordered(fit)) return(fit$family$variance(mu))
+  drop(stats::fitted(fit) %*% seq_along(fit$categories)^2) - mu^2
 }
 
 time_residuals <- function(fit, type) {
@@ -394,7 +411,7 @@ log_hazard <- function(fit, time, eta, noise = NULL) eta + log(time / fit$record
 logLik.provi <- function(object, ...) {
   columns <- own_columns(object, matrices_of(object, object$model))
   eta <- core(object)$predict(columns, "refuse", as.double(object$level))$predictor
-  value <- sum(density_of(object, matrix(eta, 1L), noise_of(object)))
+  value <- sum(density_of(object, matrix(eta, 1L), scales_of(object)))
   estimated <- sum(vapply(object$record$scales, function(scale) scale$origin != "given", NA))
   structure(value, df = length(object$names) + estimated, nobs = object$n, class = "logLik")
 }
@@ -405,8 +422,23 @@ noise_of <- function(fit) {
   fit$record$noise_sd
 }
 
-# The log density of the fit's own responses, given linear predictors (one row a draw) and a noise for each row of them.
+# The gaps between the cut points of an ordered response at their posterior means, as a matrix with one row and a column for each level but
+# the first and the last.
+gaps_of <- function(fit) {
+  names <- sprintf("gap(%s)", fit$categories[-c(1L, length(fit$categories))])
+  values <- vapply(fit$record$scales, `[[`, 0, "sd")[match(names, vapply(fit$record$scales, `[[`, "", "label"))]
+  matrix(values, 1L, dimnames = list(NULL, names))
+}
+
+# What a density depends on besides the linear predictor: the gaps, or the noise; NULL if nothing.
+scales_of <- function(fit) if (is_ordered(fit)) gaps_of(fit) else noise_of(fit)
+
+# The log density of the fit's own responses, given linear predictors (one row a draw) and a noise, or gaps, for each row of them.
 density_of <- function(fit, eta, noise = NULL, rows = seq_len(fit$n)) {
+  if (is_ordered(fit)) {
+    out <- level_log_density(eta, noise, matrix(fit$y[rows], nrow(eta), length(rows), byrow = TRUE))
+    return(if (is.null(fit$prior.weights)) out else sweep(out, 2L, fit$prior.weights[rows], `*`))
+  }
   draws <- nrow(eta)
   wide <- function(x) matrix(x, draws, length(rows), byrow = TRUE)
   y <- wide(fit$y[rows])
@@ -427,8 +459,28 @@ density_of <- function(fit, eta, noise = NULL, rows = seq_len(fit$n)) {
   if (is.null(fit$prior.weights)) out else out * wide(fit$prior.weights[rows])
 }
 
-# The mean response at linear predictors (one row a draw), given a noise for each row of them.
+# The log probability of levels with these numbers. With c_1 = 0 and each further cut point a gap higher, a level k has the probability
+# sigmoid(eta - c_{k-1}) sigmoid(c_k - eta) (1 - exp(c_{k-1} - c_k)), where the factors of the lowest and the highest level that would need a
+# further cut point are 1. No difference of probabilities is taken.
+level_log_density <- function(eta, gaps, numbers) {
+  draws <- nrow(eta)
+  gaps <- gaps[rep_len(seq_len(nrow(gaps)), draws), , drop = FALSE]
+  cuts <- matrix(0, draws, ncol(gaps) + 1L)
+  for (k in seq_len(ncol(gaps))) cuts[, k + 1L] <- cuts[, k] + gaps[, k]
+  cuts <- cbind(-Inf, cuts, Inf)
+  pick <- function(k) array(cuts[cbind(as.vector(row(eta)), as.vector(k))], dim(eta))
+  low <- pick(numbers)
+  high <- pick(numbers + 1L)
+  array(stats::plogis(eta - low, log.p = TRUE) + stats::plogis(high - eta, log.p = TRUE) + log(-expm1(low - high)), dim(eta))
+}
+
+# The mean response at linear predictors (one row a draw), given a noise for each row of them; for an ordered response the probability of
+# each level, in a third dimension.
 mean_at <- function(fit, eta, noise = NULL) {
+  if (is_ordered(fit)) {
+    each <- lapply(seq_along(fit$categories), function(k) exp(level_log_density(eta, noise, array(k, dim(eta)))))
+    return(array(unlist(each), c(dim(eta), length(each)), list(rownames(eta), colnames(eta), fit$categories)))
+  }
   if (!is_time(fit)) return(array(fit$family$linkinv(eta), dim(eta), dimnames(eta)))
   noise <- noise %||% 1
   fit$record$time_unit * gamma(1 + noise) * exp(-noise * eta)

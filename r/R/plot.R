@@ -2,7 +2,7 @@
 #'
 #' @param x A fit.
 #' @param which `"coefficients"`: means with their intervals; `"marginals"`: the density of each coefficient; `"check"`: the responses
-#'   among replicated ones (of times to an event, Kaplan and Meier's curves); `"residuals"`: Pearson residuals against fitted values, or
+#'   among replicated ones (of times to an event, Kaplan and Meier's curves; of ordered levels, their shares); `"residuals"`: Pearson residuals against fitted values, or
 #'   martingale ones of times to an event.
 #' @param level Probability of the intervals.
 #' @param parm Which coefficients; by default all of the population but the intercept.
@@ -21,7 +21,7 @@ plot.provi <- function(x, which = c("coefficients", "marginals", "check", "resid
     residuals = {
       type <- if (is_time(x)) "martingale" else "pearson"
       label <- if (is_time(x)) "martingale residual" else "Pearson residual"
-      graphics::plot(stats::fitted(x), stats::residuals(x, type), xlab = "fitted", ylab = label, ...)
+      graphics::plot(mean_responses(x), stats::residuals(x, type), xlab = "fitted", ylab = label, ...)
       graphics::abline(h = 0, lty = 3)
     }
   )
@@ -55,12 +55,23 @@ plot_check <- function(fit, ndraws = 50, ...) {
   replicated <- at_rows(fit, NULL, TRUE, ndraws)
   y <- fit$y
   if (is_time(fit)) return(plot_survival(fit, replicated, ...))
+  if (is_ordered(fit)) return(plot_levels(fit, replicated, ...))
   curves <- lapply(seq_len(ndraws), function(k) stats::density(replicated[k, ]))
   own <- stats::density(y)
   top <- max(own$y, vapply(curves, function(curve) max(curve$y), 0))
   graphics::plot(own, ylim = c(0, top), main = "", xlab = fit$response_name, lwd = 2, ...)
   for (curve in curves) graphics::lines(curve, col = grDevices::adjustcolor("steelblue", 0.3))
   graphics::lines(own, lwd = 2)
+}
+
+# The share of each level, with nine tenths of those among replicated responses.
+plot_levels <- function(fit, replicated, ...) {
+  shares <- function(y) tabulate(y, length(fit$categories)) / length(y)
+  ends <- apply(apply(replicated, 1L, shares), 1L, stats::quantile, c(0.05, 0.95))
+  own <- shares(fit$y)
+  at <- graphics::barplot(own, names.arg = fit$categories, ylim = c(0, max(own, ends)), xlab = fit$response_name, ylab = "share",
+    col = "grey85", ...)
+  graphics::segments(at, ends[1L, ], at, ends[2L, ], col = "steelblue", lwd = 2)
 }
 
 # The data's curve among those of replicated times, which are cut at the data's last one.

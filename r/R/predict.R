@@ -2,7 +2,8 @@
 #'
 #' @param object A fit.
 #' @param newdata A data frame with the columns of the formula; without it, the rows of the fit.
-#' @param type `"response"`, the mean response averaged over the answer, or `"link"`, the mean linear predictor.
+#' @param type `"response"`, the mean response averaged over the answer, or `"link"`, the mean linear predictor. Of an ordered response the
+#'   mean is that of the levels' numbers, from 1 on; `"probs"` gives the probability of each level, and `"class"` the most probable one.
 #' @param time Of a fit of times to an event: the probability that the event comes after this time, instead of the mean time.
 #' @param interval `"none"`; `"confidence"`, the interval of the mean response (or of the predictor); or `"prediction"`, that of a
 #'   new response.
@@ -15,9 +16,10 @@
 #'   probability, or for each mean of a gaussian model.
 #' @param ... Not used.
 #' @return A vector, or for an interval a matrix with the columns `fit`, `lwr` and `upr`, as [stats::predict.lm()] gives it. Rows of
-#'   `newdata` with missing values are predicted as `NA`. The prediction of a count of successes is their probability.
+#'   `newdata` with missing values are predicted as `NA`. The prediction of a count of successes is their probability. For `type = "probs"`
+#'   there is a matrix with a column for each level, or for an interval an array whose last dimension are the levels.
 #' @export
-predict.provi <- function(object, newdata = NULL, type = c("response", "link"), interval = c("none", "confidence", "prediction"),
+predict.provi <- function(object, newdata = NULL, type = c("response", "link", "probs", "class"), interval = c("none", "confidence", "prediction"),
                           level = 0.95, time = NULL, se.fit = FALSE, allow.new.levels = FALSE, re.form = NULL, errors = FALSE, ...) {
   type <- match.arg(type)
   interval <- match.arg(interval)
@@ -25,6 +27,14 @@ predict.provi <- function(object, newdata = NULL, type = c("response", "link"), 
     refuse(sprintf("level = %s; must be between 0 and 1", deparse1(level)))
   }
   at <- new_rows(object, newdata, re.form, allow.new.levels)
+  if (type %in% c("probs", "class")) {
+    if (!is_ordered(object)) refuse(sprintf("type = \"%s\" is for an ordered response; use type = \"response\"", type))
+    if (!is.null(time) || se.fit || interval == "prediction" || (type == "class" && (interval != "none" || errors))) {
+      refuse(sprintf("there is no %s for type = \"%s\"",
+        if (!is.null(time)) "time" else if (se.fit) "se.fit" else if (interval != "none") "such interval" else "error", type))
+    }
+    return(levels_at(object, at, type, interval == "confidence", as.double(level), errors))
+  }
   if (is.null(time)) {
     found <- core(object)$predict(at$columns, at$groups, as.double(level))
   } else {
@@ -64,6 +74,30 @@ predict.provi <- function(object, newdata = NULL, type = c("response", "link"), 
     return(list(fit = fit, se.fit = whole(found$predictor_sd)))
   }
   fit
+}
+
+# The probabilities of the levels at rows: a matrix, or an array if there are intervals; or the most probable levels.
+levels_at <- function(fit, at, type, intervals, level, errors) {
+  found <- core(fit)$levels(at$columns, at$groups, level)
+  whole <- function(x) {
+    out <- matrix(NA_real_, length(at$complete), length(fit$categories), dimnames = list(at$names, fit$categories))
+    out[at$complete, ] <- x
+    out
+  }
+  probs <- whole(found$mean)
+  if (type == "class") {
+    best <- apply(probs, 1L, function(p) if (anyNA(p)) NA_integer_ else which.max(p))
+    return(stats::setNames(level_names(fit, best), at$names))
+  }
+  if (intervals) {
+    parts <- list(fit = probs, lwr = whole(found$low), upr = whole(found$high))
+    probs <- aperm(array(unlist(parts), c(dim(probs), 3L), list(at$names, fit$categories, names(parts))), c(1L, 3L, 2L))
+  }
+  if (errors) {
+    if (at$groups != "refuse") refuse("errors are proved of groups that the fit has seen")
+    attr(probs, "error") <- found$probability_error %||% NA_real_
+  }
+  probs
 }
 
 # The columns of new rows: complete ones only, and which they are.

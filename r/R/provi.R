@@ -7,13 +7,16 @@
 #' @param formula A formula as for [stats::glm()], with group terms as in lme4: `(1 | g)`, `(x | g)`, `(x || g)`, `(1 | a/b)`. The
 #'   response of a binomial model is binary (numbers, a logical, or a factor whose first level is failure), `cbind(successes,
 #'   failures)`, `successes | trials(n)`, or a proportion whose `weights` are the trials; that of times to an event is `surv(time, event)`, with
-#'   1 for an event and 0 for a row that was censored on the right, or an object of survival's `Surv()`. `offset()` works as usual. Predictors are
+#'   1 for an event and 0 for a row that was censored on the right, or an object of survival's `Surv()`; that of levels in an order an
+#'   [ordered()] factor. `offset()` works as usual. Predictors are
 #'   evaluated by [stats::model.frame()] and [stats::model.matrix()], so contrasts, `poly()`, `ns()` and `I()` mean what they mean in `glm`.
 #' @param data A data frame.
 #' @param family `binomial()` with a logit, probit or cloglog link, `poisson()`, `gaussian()`, `Gamma("log")`, `"exponential"`, or
 #'   `"negbinomial"`, whose noise `sigma` is 1/sqrt(theta) and is integrated over; `MASS::negative.binomial(theta)` gives it. Times to an event
 #'   are `"weibull"`, the default for them, or `"exponential"`: coefficients are log ratios of hazards, `sigma` is the scale of the log time, as in
-#'   `survreg`, and the intercept is the log of the cumulative hazard at a unit of time near the mean time, which is printed.
+#'   `survreg`, and the intercept is the log of the cumulative hazard at a unit of time near the mean time, which is printed. `"ordered"`, the
+#'   default for ordered factors of three levels or more, is the model of proportional odds, as in MASS's `polr`: the linear predictor is the
+#'   logit of a level above the first one, so that the intercept is minus `polr`'s first cut point, and each further cut point is a `gap` higher.
 #' @param prior Priors as texts: `"normal(0, 2.5)"` for every coefficient, `"age = normal(0, 1)"` or `c(age = "normal(0, 1)")` for
 #'   some (`*` stands for anything), and for scales `"sd(g) = exponential(1)"`, `"sigma = half_t(3, 10)"`, `"cor(g) = lkj(2)"`. What has no
 #'   prior gets one that is weak on the scale of the data; `fit$record$prior` lists all.
@@ -65,7 +68,9 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
 
   # As for the command, a time to an event says its family.
   times <- !is.null(asked$events) || inherits(stats::model.response(frame), "Surv")
-  chosen <- family_of(if (times && missing(family)) "weibull" else family)
+  observed <- stats::model.response(frame)
+  steps <- is.ordered(observed) && nlevels(droplevels(observed)) > 2L
+  chosen <- family_of(if (!missing(family)) family else if (times) "weibull" else if (steps) "ordered" else family)
   given <- stats::model.weights(frame)
   if (!is.null(given) && (!is.numeric(given) || any(given < 0))) refuse("weights must be numbers that are not negative")
   response <- response_of(frame, asked, chosen$native, given, formula)
@@ -79,7 +84,7 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
     call = call, formula = formula, family = chosen$family, native = response$native, terms = terms,
     contrasts = contrasts, xlevels = stats::.getXlevels(terms, frame), groups = groups, model = frame,
     response = asked$response, trials_term = asked$trials, response_name = response$name, has_trials = !is.null(response$trials),
-    event_name = response$event_name, y = response$y, events = response$events, trials = response$trials,
+    event_name = response$event_name, y = response$y, categories = response$categories, events = response$events, trials = response$trials,
     prior.weights = response$weights, offset = stats::model.offset(frame),
     na.action = attr(frame, "na.action"), n = nrow(frame), level = level
   )
@@ -125,6 +130,14 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
 # Whether the responses are times to an event.
 is_time <- function(fit) !is.null(fit$record$time_unit)
 
+# Whether they are levels in an order.
+is_ordered <- function(fit) !is.null(fit$categories)
+
+# The levels with these numbers, as an ordered factor; responses without levels as they are.
+level_names <- function(fit, numbers) {
+  if (is_ordered(fit)) factor(fit$categories[numbers], fit$categories, ordered = TRUE) else numbers
+}
+
 refuse <- function(message) stop(errorCondition(message, class = "provi_error", call = NULL))
 
 # `.` stands for every column that is neither in the response nor among the groups.
@@ -147,7 +160,7 @@ without_dot <- function(formula, data) {
 # All columns of the fit's own rows.
 own_columns <- function(fit, parts) {
   columns <- native_columns(fit$layout, parts, fit)
-  columns[[fit$layout$response]] <- fit$y
+  columns[[fit$layout$response]] <- level_names(fit, fit$y)
   if (fit$has_trials) columns[[fit$layout$trials]] <- fit$trials
   if (!is.null(fit$events)) columns[[fit$layout$event]] <- fit$events
   if (!is.null(fit$prior.weights)) columns[["(weights)"]] <- as.double(fit$prior.weights)

@@ -89,6 +89,11 @@ SEXP savvy_Answer_draws_at__impl(SEXP self__, SEXP c_arg__columns, SEXP c_arg__g
     return handle_result(res);
 }
 
+SEXP savvy_Answer_levels__impl(SEXP self__, SEXP c_arg__columns, SEXP c_arg__groups, SEXP c_arg__level) {
+    SEXP res = savvy_Answer_levels__ffi(self__, c_arg__columns, c_arg__groups, c_arg__level);
+    return handle_result(res);
+}
+
 SEXP savvy_Answer_mean__impl(SEXP self__) {
     SEXP res = savvy_Answer_mean__ffi(self__);
     return handle_result(res);
@@ -191,6 +196,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_Answer_covariance__impl", (DL_FUNC) &savvy_Answer_covariance__impl, 1},
     {"savvy_Answer_draw_names__impl", (DL_FUNC) &savvy_Answer_draw_names__impl, 1},
     {"savvy_Answer_draws_at__impl", (DL_FUNC) &savvy_Answer_draws_at__impl, 6},
+    {"savvy_Answer_levels__impl", (DL_FUNC) &savvy_Answer_levels__impl, 4},
     {"savvy_Answer_mean__impl", (DL_FUNC) &savvy_Answer_mean__impl, 1},
     {"savvy_Answer_observations__impl", (DL_FUNC) &savvy_Answer_observations__impl, 4},
     {"savvy_Answer_predict__impl", (DL_FUNC) &savvy_Answer_predict__impl, 4},

@@ -10,6 +10,7 @@ SEXP savvy_Answer_contrast__ffi(SEXP self__, SEXP c_arg__expression, SEXP c_arg_
 SEXP savvy_Answer_covariance__ffi(SEXP self__);
 SEXP savvy_Answer_draw_names__ffi(SEXP self__);
 SEXP savvy_Answer_draws_at__ffi(SEXP self__, SEXP c_arg__columns, SEXP c_arg__groups, SEXP c_arg__responses, SEXP c_arg__count, SEXP c_arg__seed);
+SEXP savvy_Answer_levels__ffi(SEXP self__, SEXP c_arg__columns, SEXP c_arg__groups, SEXP c_arg__level);
 SEXP savvy_Answer_mean__ffi(SEXP self__);
 SEXP savvy_Answer_observations__ffi(SEXP self__, SEXP c_arg__columns, SEXP c_arg__groups, SEXP c_arg__level);
 SEXP savvy_Answer_predict__ffi(SEXP self__, SEXP c_arg__columns, SEXP c_arg__groups, SEXP c_arg__level);

@@ -166,6 +166,25 @@ impl Answer {
         predictions(&rows, None, error)
     }
 
+    /// The probability of each level of an ordered response at each row, with its interval: matrices with a column for each level.
+    fn levels(&self, columns: ListSexp, groups: &str, level: f64) -> savvy::Result<Sexp> {
+        let (rows, error) =
+            self.at(&columns, groups, false, |new| Ok((new.categories(level)?, new.tv_bound())))?;
+        let levels = self.fitted.file.model.categories.len();
+        let pick = |one: fn(&Prediction) -> f64| {
+            let all = rows.iter().flatten().map(one).collect();
+            matrix(&Matrix::new(rows.len(), levels, all).map_err(|error| refuse(error.into()))?)
+        };
+        let mut out = List::new(3 + usize::from(error.is_some()))?;
+        out.put("mean", pick(|p| p.mean)?)?;
+        out.put("low", pick(|p| p.low)?)?;
+        out.put("high", pick(|p| p.high)?)?;
+        if let Some(error) = error {
+            out.put("probability_error", numbers(&[error])?)?;
+        }
+        out.done()
+    }
+
     /// The standard deviation and the interval of a new response at each row.
     fn observations(&self, columns: ListSexp, groups: &str, level: f64) -> savvy::Result<Sexp> {
         let rows = self.at(&columns, groups, true, |new| new.observations(level))?;

@@ -66,6 +66,8 @@ struct Given {
 
 enum Value {
     Numbers(Vec<f64>),
+    /// One of several, where some options want numbers, such as gaps, and some want texts: a scale without its group is spelled.
+    Entry(f64),
     Texts(Vec<String>),
     Flags(Vec<i32>),
     Other(&'static str),
@@ -95,6 +97,7 @@ impl Value {
         }
         match self {
             Self::Numbers(numbers) => all(numbers, ToString::to_string),
+            Self::Entry(number) => number.to_string(),
             Self::Texts(texts) => all(texts, |text| format!("\"{text}\"")),
             Self::Flags(flags) => all(flags, |flag| match *flag {
                 0 => "FALSE".to_owned(),
@@ -114,6 +117,7 @@ impl Given {
     fn number(&self) -> Result<f64, Refused> {
         match self.value {
             Value::Numbers(ref numbers) if numbers.len() == 1 => Ok(numbers[0]),
+            Value::Entry(number) => Ok(number),
             _ => Err(self.refuse("one number")),
         }
     }
@@ -141,7 +145,7 @@ impl<'de> Deserializer<'de> for Given {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
         match self.value {
-            Value::Texts(_) => self.deserialize_string(visitor),
+            Value::Texts(_) | Value::Entry(_) => self.deserialize_string(visitor),
             _ => visitor.visit_u64(self.whole(f64::INFINITY)?),
         }
     }
@@ -172,6 +176,7 @@ impl<'de> Deserializer<'de> for Given {
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
         match self.value {
             Value::Texts(ref texts) if texts.len() == 1 => visitor.visit_string(texts[0].clone()),
+            Value::Entry(number) => visitor.visit_string(number.to_string()),
             _ => Err(self.refuse("one text")),
         }
     }
@@ -181,14 +186,13 @@ impl<'de> Deserializer<'de> for Given {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
-        // A number among texts, such as a scale without its group, is spelled.
-        let texts = match self.value {
-            Value::Texts(ref texts) => texts.clone(),
-            Value::Numbers(ref numbers) => numbers.iter().map(ToString::to_string).collect(),
+        let entries: Vec<Value> = match self.value {
+            Value::Texts(ref texts) => texts.iter().map(|text| Value::Texts(vec![text.clone()])).collect(),
+            Value::Numbers(ref numbers) => numbers.iter().copied().map(Value::Entry).collect(),
             _ => return Err(self.refuse("texts")),
         };
-        let one = |text| Given { name: self.name.clone(), value: Value::Texts(vec![text]) };
-        visitor.visit_seq(SeqDeserializer::new(texts.into_iter().map(one)))
+        let one = |value| Given { name: self.name.clone(), value };
+        visitor.visit_seq(SeqDeserializer::new(entries.into_iter().map(one)))
     }
 
     forward_to_deserialize_any! {

@@ -23,13 +23,14 @@ const PILOT: u64 = 600;
 const EVEN: u32 = 15;
 const FURTHEST: f64 = 11.0;
 const FEW: usize = 12;
-const BEYOND: [f64; 4] = [0.0, 1.5, 3.0, 5.0];
+const BEYOND: [f64; 6] = [-0.8, 0.4, 1.6, 2.9, 4.5, 6.5];
 /// Balls that may be priced, every how many are at first, and what one costs in multiply-adds.
 const BALLS: u32 = 24;
 const STRIDE: u32 = 4;
 const PRICE: usize = 1 << 20;
 /// Parts of the draws that may be spent, with what is enough for each: the bound of KL as a multiple of what the pilot saw, and the errors of means, in
 /// deviations, and of signs. A close bound is worth some draws, and many are for a useful one. The pilot foresees too much rather than too little.
+/// From each part but the first, the least is taken that is enough, of [`STEPS`] at equal distances from the part before.
 const PARTS: [(f64, f64, [f64; 2]); 5] = [
     (0.03125, 1.07, [0.01, 0.003]),
     (0.0625, 1.2, [0.02, 0.01]),
@@ -37,6 +38,7 @@ const PARTS: [(f64, f64, [f64; 2]); 5] = [
     (0.25, 1.6, [0.04, 0.03]),
     (0.5, 1.5, [0.04, 0.03]),
 ];
+const STEPS: u32 = 8;
 
 impl Session<'_> {
     /// Whether this route will prove less than `plain` nats, as far as the pilot can tell.
@@ -143,7 +145,7 @@ impl Session<'_> {
             let is_close = foresee(count) <= near * seen && mean_error(count) <= means;
             is_usual && is_close && (signed.is_empty() || sign_error(count) <= sure)
         };
-        let count = PARTS.into_iter().find(is_enough).map_or(most, |(part, ..)| part * most);
+        let count = steps().find(is_enough).map_or(most, |(part, ..)| part * most);
         let (foreseen, mean_error) = (foresee(count), mean_error(count));
         signs.guesses = signed;
         Ok((foreseen < plain).then_some(Psi {
@@ -175,6 +177,16 @@ impl Session<'_> {
             None => Ok(None),
         }
     }
+}
+
+/// The parts of the draws that may be spent, from the least on, with what is enough for each.
+fn steps() -> impl Iterator<Item = (f64, f64, [f64; 2])> {
+    let between = PARTS.windows(2).flat_map(|pair| {
+        let ((before, ..), (part, near, errors)) = (pair[0], pair[1]);
+        let step = move |k: u32| before + (part - before) * f64::from(k) / f64::from(STEPS);
+        (1..=STEPS).map(move |k| (step(k), near, errors))
+    });
+    PARTS.into_iter().take(1).chain(between)
 }
 
 /// The envelope of log q/p̃, and the direction of τ; any where τ is zero.
