@@ -221,10 +221,7 @@ native_formula <- function(layout, fit) {
   }
   response <- quoted(layout$response)
   if (fit$has_trials) response <- paste0(response, " | trials(", quoted(layout$trials), ")")
-  if (is_ordered(fit)) {
-    texts <- gsub("\"", "\\\"", gsub("\\", "\\\\", fit$categories, fixed = TRUE), fixed = TRUE)
-    response <- sprintf("ordered(%s, levels = c(%s))", response, paste0("\"", texts, "\"", collapse = ", "))
-  }
+  if (is_ordered(fit)) response <- sprintf("ordered(%s)", response)
   if (!is.null(layout$event)) response <- paste0("surv(", response, ", ", quoted(layout$event), ")")
   terms <- sum(layout$population)
   for (i in seq_along(fit$groups)) {

@@ -95,6 +95,7 @@ fn a_given_order_of_levels_makes_the_first_one_the_reference() {
     let town = Values::Categories {
         codes: [0, 2, 0, 1, 2, 1].map(Some).to_vec(),
         levels: ["Bern", "Chur", "Basel"].map(str::to_owned).to_vec(),
+        ordered: false,
     };
     let columns = vec![
         ("switch".to_owned(), Values::Booleans([true, false, true, true, false, false].map(Some).to_vec())),

@@ -57,9 +57,10 @@ fn typed((name, kind, values, missing, levels): Column<'_>) -> PyResult<(String,
         "digits" => Values::Digits(values.extract()?),
         "text" => Values::Text(values.extract()?),
         "dates" => Values::Dates(values.extract()?),
-        "categories" => Values::Categories {
+        "categories" | "ordered categories" => Values::Categories {
             codes: array::<i64>(&values)?.into_iter().map(|code| u32::try_from(code).ok()).collect(),
             levels: levels.unwrap_or_default(),
+            ordered: kind == "ordered categories",
         },
         other => return Err(PyTypeError::new_err(format!("`{other}` is no kind of column"))),
     };

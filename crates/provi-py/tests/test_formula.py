@@ -268,6 +268,27 @@ def test_an_ordered_response_has_gaps_and_probabilities_of_its_levels():
     assert store.log_likelihood["y"].shape[-1] == 120
 
 
+def test_categories_whose_order_means_something_need_no_list_of_levels(tmp_path):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=60)
+    names = np.array(["low", "mid", "high"])
+    text = names[np.digitize(x + rng.logistic(size=60), [0.0, 1.2])].tolist()
+    listed = provi.fit_formula("ordered(y, levels = c('low', 'mid', 'high')) ~ x", {"y": text, "x": x}, progress=False)
+    ordered = pandas.DataFrame({"y": pandas.Series(text, dtype=pandas.CategoricalDtype(names, ordered=True)), "x": x})
+    enum = polars.DataFrame({"y": polars.Series(text, dtype=polars.Enum(names.tolist())), "x": x})
+    for frame in (ordered, enum, pyarrow.Table.from_pandas(ordered)):
+        fit = provi.fit_formula("ordered(y) ~ x", frame, progress=False)
+        np.testing.assert_array_equal(fit.mean, listed.mean)
+        assert fit.scales().index == ["gap(mid)"]
+    unordered = ordered.assign(y=ordered["y"].cat.as_unordered())
+    with pytest.raises(ValueError, match="levels = c"):
+        provi.fit_formula("ordered(y) ~ x", unordered, progress=False)
+    # A file knows no order: the formula that is kept lists the levels.
+    path = tmp_path / "rows.csv"
+    path.write_text("y,x\n" + "".join(f"{level},{number!r}\n" for level, number in zip(text, x.tolist())))
+    np.testing.assert_allclose(provi.fit_formula(fit.formula, path, progress=False).mean, listed.mean, rtol=1e-9)
+
+
 def test_smooths_bend_as_much_as_the_data_ask_for(tmp_path):
     hours = np.arange(120.0) * 0.7
     noise = 0.2 * np.random.default_rng(4).standard_normal(120)

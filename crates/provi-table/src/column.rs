@@ -46,6 +46,8 @@ pub(crate) struct Column {
     /// For dates that are used as numbers: days since 1970, NaN where missing.
     pub(crate) days: Option<Vec<f64>>,
     pub(crate) typed_by: TypedBy,
+    /// Whether the order of its levels means something.
+    pub(crate) ordered: bool,
 }
 
 /// Who determines the type of a column.
@@ -136,6 +138,7 @@ impl Column {
             first_coarse: None,
             days: None,
             typed_by: TypedBy::Owner,
+            ordered: false,
         }
     }
 

@@ -31,6 +31,8 @@ pub enum Values {
         codes: Vec<Option<u32>>,
         /// Their names.
         levels: Vec<String>,
+        /// Whether their order means something, as that of ratings: an ordered response need not list them.
+        ordered: bool,
     },
     /// Dates, as text that sorts: `2024-01-31`, with or without a time.
     Dates(Vec<Option<String>>),
@@ -46,6 +48,7 @@ impl Table {
     /// let size = Values::Categories {
     ///     codes: vec![Some(0), Some(1), Some(1)],
     ///     levels: vec!["small".into(), "large".into()],
+    ///     ordered: false,
     /// };
     /// let columns = vec![("y".to_owned(), Values::Integers(vec![Some(0), Some(1), Some(1)])), ("size".to_owned(), size)];
     /// let table = Table::from_columns("frame", columns)?;
@@ -183,7 +186,10 @@ impl Values {
                 text(&values, false)
             }
             Self::Dates(values) => text(&values, true),
-            Self::Categories { codes, levels } => categories(name, codes, &levels)?,
+            Self::Categories { codes, levels, ordered } => {
+                column.ordered = ordered;
+                categories(name, codes, &levels)?
+            }
         };
         column.data = data;
         for row in 0..rows {
@@ -241,6 +247,7 @@ mod tests {
     use super::*;
     use crate::column::ColumnKind;
     use crate::error::BadValue;
+    use crate::{Formula, FrameOptions, ModelFrame};
 
     fn bytes(table: &Table) -> Vec<u8> {
         let mut out = Vec::new();
@@ -274,11 +281,28 @@ mod tests {
     fn levels_keep_their_order_and_those_without_a_row_are_left_out() {
         let levels = ["low", "never", "middle", "high"].map(str::to_owned).to_vec();
         let codes = vec![Some(3), Some(0), None, Some(2)];
-        let table = table(vec![("size", Values::Categories { codes, levels })]).unwrap();
+        let table = table(vec![("size", Values::Categories { codes, levels, ordered: false })]).unwrap();
         let Data::Text { codes, levels, dates: false } = &table.column(0).data else { panic!() };
         assert_eq!(levels, &["low", "middle", "high"]);
         assert_eq!(codes, &[Some(2), Some(0), None, Some(1)]);
         assert_eq!(table.column(0).missing, 1);
+    }
+
+    #[test]
+    fn levels_whose_order_means_something_need_not_be_listed() {
+        let frame = |ordered| {
+            let levels = ["poor", "fair", "good"].map(str::to_owned).to_vec();
+            let rating = Values::Categories { codes: [2, 0, 1, 2].map(Some).to_vec(), levels, ordered };
+            let table =
+                table(vec![("rating", rating), ("x", Values::Numbers(vec![1.0, 2.0, 4.0, 3.0]))]).unwrap();
+            ModelFrame::new(&table, &Formula::parse("ordered(rating) ~ x").unwrap(), &FrameOptions::default())
+        };
+        let found = frame(true).unwrap();
+        assert_eq!(found.response, [3.0, 1.0, 2.0, 3.0]);
+        assert_eq!(found.categories, ["poor", "fair", "good"]);
+        // For a file the same order is written down.
+        assert_eq!(found.formula, "ordered(rating, levels = c(\"poor\", \"fair\", \"good\")) ~ x");
+        assert!(frame(false).unwrap_err().to_string().contains("no order of its levels is known"));
     }
 
     #[test]
@@ -287,6 +311,7 @@ mod tests {
             let values = Values::Categories {
                 codes: codes.map(Some).to_vec(),
                 levels: levels.map(str::to_owned).to_vec(),
+                ordered: false,
             };
             bytes(&table(vec![("t", values)]).unwrap())
         };
@@ -308,14 +333,20 @@ mod tests {
             "`frame`: column `y` has 3 values, where column `x` has 2; columns of one length are needed"
         );
         assert!(said(vec![("x", numbers(1)), ("x", numbers(1))]).contains("`x`"));
-        let stray =
-            Values::Categories { codes: vec![Some(0), Some(2)], levels: vec!["a".into(), "b".into()] };
+        let stray = Values::Categories {
+            codes: vec![Some(0), Some(2)],
+            levels: vec!["a".into(), "b".into()],
+            ordered: false,
+        };
         assert_eq!(
             said(vec![("t", stray)]),
             "`frame`: row 2 of column `t` has the code 2, where there are 2 levels, counted from 0; give the level a name, or mark the value as missing"
         );
-        let twice =
-            Values::Categories { codes: vec![Some(0), Some(1)], levels: vec!["a".into(), "a ".into()] };
+        let twice = Values::Categories {
+            codes: vec![Some(0), Some(1)],
+            levels: vec!["a".into(), "a ".into()],
+            ordered: false,
+        };
         assert_eq!(
             said(vec![("t", twice)]),
             "`frame`: column `t` has the level `a` twice; give each a name of its own"

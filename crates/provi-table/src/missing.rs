@@ -206,8 +206,11 @@ mod tests {
     #[test]
     fn columns_in_memory_are_treated_alike_and_declared_categories_stay_so() {
         let text = |texts: &[&str]| Values::Text(texts.iter().map(|t| Some((*t).to_owned())).collect());
-        let fixed =
-            Values::Categories { codes: vec![Some(0), Some(1)], levels: vec!["1".into(), "-".into()] };
+        let fixed = Values::Categories {
+            codes: vec![Some(0), Some(1)],
+            levels: vec!["1".into(), "-".into()],
+            ordered: false,
+        };
         let table = Table::from_columns(
             "frame",
             vec![

@@ -16,7 +16,8 @@ def source(data: Any) -> Source:
     """A path as it is; anything else as a table of columns.
 
     pandas, polars, pyarrow, whatever speaks Arrow or has ``__dataframe__``, and mappings of names to arrays. Categories with
-    an order keep it (pandas ``Categorical``, polars ``Enum``, Arrow dictionaries).
+    an order keep it (pandas ``Categorical``, polars ``Enum``, Arrow dictionaries); where it means something, ``ordered(column)`` needs no
+    list of levels.
     """
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data)
@@ -97,6 +98,11 @@ def _text(x: Any) -> str:
     return x.decode() if isinstance(x, bytes) else str(x)
 
 
+def _categories(ordered: bool) -> str:
+    """Whether the order of the levels means something: ``ordered(column)`` then needs no list of them."""
+    return "ordered categories" if ordered else "categories"
+
+
 def _series(values: Any) -> Any:
     import pandas
 
@@ -107,7 +113,7 @@ def _pandas(name: str, series: Any) -> Column:
     dtype, gaps = series.dtype, series.isna().to_numpy(dtype=bool)
     if hasattr(dtype, "categories"):
         levels = [str(level) for level in dtype.categories]
-        return name, "categories", np.asarray(series.cat.codes, dtype=np.int64), None, levels
+        return name, _categories(dtype.ordered), np.asarray(series.cat.codes, dtype=np.int64), None, levels
     kind = getattr(dtype, "kind", "O")
     if kind == "b":
         return name, "booleans", series.fillna(False).to_numpy(dtype=bool), gaps, None
@@ -135,7 +141,7 @@ def _polars(name: str, series: Any) -> Column:
         return name, "numbers", np.array(numbers.to_numpy()), None, None
     if isinstance(dtype, polars.Enum):
         codes = series.to_physical().cast(polars.Int64).fill_null(-1)
-        return name, "categories", np.array(codes.to_numpy()), None, list(dtype.categories)
+        return name, _categories(True), np.array(codes.to_numpy()), None, list(dtype.categories)
     if dtype.is_temporal():
         return _objects(name, np.array(series.to_list(), dtype=object), gaps)
     text = series.cast(polars.String).to_list()
@@ -168,7 +174,7 @@ def _arrow(name: str, values: Any) -> Column:
         parts = array.chunks if hasattr(array, "chunks") else [array]
         levels = [str(level) for level in parts[0].dictionary.to_pylist()] if parts else []
         codes = [p.indices.fill_null(-1).to_numpy(zero_copy_only=False) for p in parts]
-        return name, "categories", np.concatenate(codes or [np.empty(0)]).astype(np.int64), None, levels
+        return name, _categories(kind.ordered), np.concatenate(codes or [np.empty(0)]).astype(np.int64), None, levels
     if types.is_boolean(kind):
         return name, "booleans", np.array(array.fill_null(False), dtype=bool), gaps, None
     if types.is_integer(kind):

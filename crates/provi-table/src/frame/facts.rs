@@ -37,6 +37,9 @@ pub(crate) trait Facts {
     /// The error for a column of text that is mostly numbers, which is more often a typing error than a category.
     fn mixed(&self, column: &str) -> Result<Option<Error>>;
 
+    /// Whether the owner of a column says that the order of its levels means something.
+    fn is_ordered(&self, column: &str) -> bool;
+
     /// The levels of a column, in order.
     fn levels(&self, column: &str) -> Result<Vec<String>>;
 
@@ -98,6 +101,10 @@ impl Facts for View<'_> {
                 span: None,
             })
         }))
+    }
+
+    fn is_ordered(&self, column: &str) -> bool {
+        self.table.place(column).is_ok_and(|place| self.table.column(place).ordered)
     }
 
     fn levels(&self, column: &str) -> Result<Vec<String>> {

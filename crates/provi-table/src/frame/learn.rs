@@ -59,7 +59,7 @@ impl Learner<'_> {
         self.refuse_repeated_offsets()?;
         let mut names: Vec<String> = population.columns.iter().map(|column| column.name.clone()).collect();
         groups.iter().for_each(|group| names.extend(group.names()));
-        let formula = self.formula.to_string();
+        let formula = self.text()?;
         let (version, na) = (Recipe::VERSION, self.options.na.clone());
         Ok((Recipe { version, formula, names, population, groups, offsets, na, dates }, counts))
     }

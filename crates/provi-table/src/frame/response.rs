@@ -82,7 +82,7 @@ impl Learner<'_> {
         let found = self.facts.levels(name).map_err(|error| self.point_at(error, name))?;
         // Numbers, and false before true, have an order; text that looks like numbers is sorted as text.
         let is_text = !matches!(self.facts.kind(name), Some(ColumnKind::Number | ColumnKind::Boolean));
-        if listed.is_empty() && is_text && ordered {
+        if listed.is_empty() && is_text && ordered && !self.facts.is_ordered(name) {
             return refuse(UnfitColumn::NoOrder { table, column, levels: found, span });
         }
         if let Some(level) = found.iter().find(|level| !listed.is_empty() && !listed.contains(level)) {
@@ -99,6 +99,18 @@ impl Learner<'_> {
             return refuse(UnfitColumn::CountOfCategories { table, column, kind, levels, most, span });
         }
         Ok(if listed.is_empty() { found } else { listed.clone() })
+    }
+
+    /// The formula's text. Levels whose order only the owner of the data knows are listed, so that it means the same for a file.
+    pub(crate) fn text(&self) -> Result<String> {
+        let mut formula = self.formula.clone();
+        if let Response::Ordered { column, levels } = &mut formula.response.node
+            && levels.is_empty()
+            && self.facts.is_ordered(column)
+        {
+            *levels = self.categories()?;
+        }
+        Ok(formula.to_string())
     }
 }
 

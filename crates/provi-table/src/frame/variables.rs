@@ -125,7 +125,7 @@ impl Recipe {
                 let levels = view.levels(name)?;
                 let places = view.places(name, &levels)?;
                 let codes = places.into_iter().map(|place| place.map(|place| place as u32)).collect();
-                return Ok(Values::Categories { codes, levels });
+                return Ok(Values::Categories { codes, levels, ordered: false });
             }
             let numbers = view.numbers(name)?;
             Ok(match table.kind(name) {

@@ -70,6 +70,11 @@ impl Facts for Surveyed<'_> {
         Ok(mixed(self.source, self.tallies, column))
     }
 
+    /// Files do not say.
+    fn is_ordered(&self, _: &str) -> bool {
+        false
+    }
+
     fn levels(&self, column: &str) -> Result<Vec<String>> {
         let place = self.questions.categories.iter().position(|other| other == column);
         let levels = place.and_then(|place| self.notes.levels.get(place));

@@ -17,12 +17,14 @@ pub(crate) fn table(name: &str, columns: &ListSexp, formula: &str) -> savvy::Res
 
 fn typed(name: &str, values: Sexp) -> savvy::Result<Values> {
     let levels = values.get_attrib("levels")?;
+    let classes = values.get_class().unwrap_or_default();
+    let is_ordered = classes.contains(&"ordered");
     Ok(match (values.into_typed(), levels) {
         (TypedSexp::Integer(codes), Some(levels)) => {
             let levels = savvy::StringSexp::try_from(levels)?.iter().map(str::to_owned).collect();
             // R counts levels from 1.
             let codes = codes.iter().map(|&code| u32::try_from(code - 1).ok().filter(|_| code != MISSING));
-            Values::Categories { codes: codes.collect(), levels }
+            Values::Categories { codes: codes.collect(), levels, ordered: is_ordered }
         }
         (TypedSexp::Real(numbers), _) => Values::Numbers(numbers.to_vec()),
         (TypedSexp::Integer(numbers), None) => {

@@ -74,7 +74,7 @@ fn few<T>(by: &str, parts: Vec<T>) -> Result<Vec<T>> {
 fn split(values: &Values) -> Vec<(Option<Setting>, Vec<usize>)> {
     let mut out: Vec<(Option<Setting>, Vec<usize>)> = Vec::new();
     match values {
-        Values::Categories { codes, levels } => {
+        Values::Categories { codes, levels, .. } => {
             out.extend(levels.iter().map(|level| (Some(Setting::Level(level.clone())), Vec::new())));
             for (row, code) in codes.iter().enumerate() {
                 if let Some(part) = code.and_then(|code| out.get_mut(code as usize)) {

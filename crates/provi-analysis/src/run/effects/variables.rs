@@ -301,7 +301,7 @@ impl Variables {
             });
             codes.push(Some(place as u32));
         }
-        Ok(Values::Categories { codes, levels })
+        Ok(Values::Categories { codes, levels, ordered: false })
     }
 }
 
