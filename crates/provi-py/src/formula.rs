@@ -146,8 +146,12 @@ pub(crate) fn predict_table<'py>(
     let columns = columns(py, &rows)?;
     if !levels.is_empty() {
         for (k, name) in names.iter().enumerate() {
-            let of_level: Vec<f64> = levels.iter().map(|row| row[k].mean).collect();
-            columns.set_item(format!("p({name})"), of_level.into_pyarray(py))?;
+            let parts: [(&str, fn(&Prediction) -> f64); 3] =
+                [("p", |p| p.mean), ("low", |p| p.low), ("high", |p| p.high)];
+            for (what, part) in parts {
+                let of_level: Vec<f64> = levels.iter().map(|row| part(&row[k])).collect();
+                columns.set_item(format!("{what}({name})"), of_level.into_pyarray(py))?;
+            }
         }
     }
     if let Some(errors) = mean_errors {

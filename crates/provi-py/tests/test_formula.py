@@ -256,6 +256,9 @@ def test_an_ordered_response_has_gaps_and_probabilities_of_its_levels():
     levels = np.stack([table[f"p({level})"] for level in ("low", "mid", "high")])
     np.testing.assert_allclose(levels.sum(axis=0), 1.0, atol=1e-9)
     np.testing.assert_allclose(levels.T @ [1, 2, 3], table["mean"], atol=1e-9)
+    for level in ("low", "mid", "high"):
+        p, low, high = (np.array(table[f"{what}({level})"]) for what in ("p", "low", "high"))
+        assert (0 < low).all() and (low < p).all() and (p < high).all() and (high < 1).all()
     given = provi.fit_formula(text, data, gaps=[1.2], progress=False)
     assert given.certificate.kl.bound < 0.02 and "gap(mid) = 1.2" in str(given.certificate)
     with pytest.raises(ValueError, match="2 gap"):

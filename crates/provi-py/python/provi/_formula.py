@@ -50,7 +50,8 @@ class FormulaFit(Fit):
         """The mean response of each row of new data, averaged over the answer, with the interval of that mean.
 
         For a gaussian model the column ``mean_error`` bounds the error of each mean. For an ordered response the mean is that of the levels'
-        numbers, from 1 on, and the columns ``p(level)`` hold the probability of each level.
+        numbers, from 1 on, and the columns ``p(level)``, ``low(level)`` and ``high(level)`` hold the probability of each level and
+        its interval.
 
         time: for a fit of ``surv(time, event)``, the probability that the event of a row comes after this time, instead of its mean time.
         new_groups: groups that the fit has not seen are predicted from the population, with the spread between groups added,
