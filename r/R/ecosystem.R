@@ -80,6 +80,7 @@ pp_check.provi <- function(object, type = if (is_ordered(object)) "bars" else "d
   if (is_time(object) && any(events_of(object) == 0)) {
     refuse("some times are censored, and bayesplot would take them for events; plot(fit, \"check\") does not")
   }
+  if (!is.null(object$prior.weights)) refuse("the rows have weights, which bayesplot does not know; plot(fit, \"check\") does")
   draw(object$y, at_rows(object, NULL, TRUE, ndraws, seed), ...)
 }
 

@@ -77,7 +77,10 @@ response_of <- function(frame, asked, native, weights, formula) {
   y <- stats::model.response(frame)
   name <- deparse1(asked$response)
   if (inherits(y, "Surv") || !is.null(asked$events)) return(times_of(y, frame, asked, native, weights, formula))
-  if (native == "ordered") return(levels_of(y, weights, formula, name))
+  if (native == "ordered") {
+    if (!is.null(asked$trials)) stop_at("an ordered response has no trials; give each trial a row", formula, name)
+    return(levels_of(y, weights, formula, name))
+  }
   trials <- NULL
   if (!is.null(asked$trials)) trials <- as.double(value_of(asked$trials, frame, frame, formula))
   binary <- native %in% c("binomial", "probit", "cloglog", "bernoulli")
@@ -128,7 +131,9 @@ levels_of <- function(y, weights, formula, name) {
   if (is.character(y)) {
     stop_at("the response is text, whose levels have no order; write ordered(.., levels = c(..)), the lowest first", formula, name)
   }
-  y <- plain_levels(droplevels(as.factor(y)))
+  y <- droplevels(as.factor(y))
+  if (anyNA(levels(y))) stop_at("a level of the response is NA; give it a name, or leave its rows out", formula, name)
+  y <- plain_levels(y)
   list(y = as.double(unclass(y)), categories = levels(y), weights = weights, name = name, native = "ordered")
 }
 

@@ -191,7 +191,10 @@ plain_names <- function(names) make.unique(trimws(gsub("`", "'", names, fixed = 
 # Levels that the native half can hold: it trims them, and an empty one would be a missing value.
 plain_levels <- function(factor) {
   names <- trimws(levels(factor))
-  levels(factor) <- ifelse(names == "", "(empty)", names)
+  names <- ifelse(names == "", "(empty)", names)
+  twice <- names[duplicated(names)]
+  if (length(twice)) refuse(sprintf("two levels are called \"%s\" but for blanks; give each a name of its own", twice[1L]))
+  levels(factor) <- names
   factor
 }
 

@@ -436,7 +436,11 @@ scales_of <- function(fit) if (is_ordered(fit)) gaps_of(fit) else noise_of(fit)
 # The log density of the fit's own responses, given linear predictors (one row a draw) and a noise, or gaps, for each row of them.
 density_of <- function(fit, eta, noise = NULL, rows = seq_len(fit$n)) {
   if (is_ordered(fit)) {
-    out <- level_log_density(eta, noise, matrix(fit$y[rows], nrow(eta), length(rows), byrow = TRUE))
+    out <- array(0, dim(eta))
+    for (k in unique(fit$y[rows])) {
+      own <- fit$y[rows] == k
+      out[, own] <- level_log_density(eta[, own, drop = FALSE], noise, k)
+    }
     return(if (is.null(fit$prior.weights)) out else sweep(out, 2L, fit$prior.weights[rows], `*`))
   }
   draws <- nrow(eta)
@@ -459,27 +463,24 @@ density_of <- function(fit, eta, noise = NULL, rows = seq_len(fit$n)) {
   if (is.null(fit$prior.weights)) out else out * wide(fit$prior.weights[rows])
 }
 
-# The log probability of levels with these numbers. With c_1 = 0 and each further cut point a gap higher, a level k has the probability
-# sigmoid(eta - c_{k-1}) sigmoid(c_k - eta) (1 - exp(c_{k-1} - c_k)), where the factors of the lowest and the highest level that would need a
-# further cut point are 1. No difference of probabilities is taken.
-level_log_density <- function(eta, gaps, numbers) {
-  draws <- nrow(eta)
-  gaps <- gaps[rep_len(seq_len(nrow(gaps)), draws), , drop = FALSE]
-  cuts <- matrix(0, draws, ncol(gaps) + 1L)
-  for (k in seq_len(ncol(gaps))) cuts[, k + 1L] <- cuts[, k] + gaps[, k]
-  cuts <- cbind(-Inf, cuts, Inf)
-  pick <- function(k) array(cuts[cbind(as.vector(row(eta)), as.vector(k))], dim(eta))
-  low <- pick(numbers)
-  high <- pick(numbers + 1L)
-  array(stats::plogis(eta - low, log.p = TRUE) + stats::plogis(high - eta, log.p = TRUE) + log(-expm1(low - high)), dim(eta))
+# The log probability of the level with this number, at linear predictors (one row a draw) and the gaps of each draw, or of all. With c_1 = 0
+# and each further cut point a gap higher, it is that of sigmoid(eta - c_{k-1}) sigmoid(c_k - eta) (1 - exp(c_{k-1} - c_k)), where the factors
+# of the lowest and the highest level that would need a further cut point are 1. No difference of probabilities is taken.
+level_log_density <- function(eta, gaps, k) {
+  cut <- function(k) if (k == 0L) -Inf else if (k > ncol(gaps) + 1L) Inf else rowSums(gaps[, seq_len(k - 1L), drop = FALSE])
+  low <- cut(k - 1L)
+  high <- cut(k)
+  # A column of cut points for every column of predictors.
+  stats::plogis(eta - low, log.p = TRUE) + stats::plogis(high - eta, log.p = TRUE) + log(-expm1(low - high))
 }
 
 # The mean response at linear predictors (one row a draw), given a noise for each row of them; for an ordered response the probability of
 # each level, in a third dimension.
 mean_at <- function(fit, eta, noise = NULL) {
   if (is_ordered(fit)) {
-    each <- lapply(seq_along(fit$categories), function(k) exp(level_log_density(eta, noise, array(k, dim(eta)))))
-    return(array(unlist(each), c(dim(eta), length(each)), list(rownames(eta), colnames(eta), fit$categories)))
+    out <- array(0, c(dim(eta), length(fit$categories)), list(rownames(eta), colnames(eta), fit$categories))
+    for (k in seq_along(fit$categories)) out[, , k] <- exp(level_log_density(eta, noise, k))
+    return(out)
   }
   if (!is_time(fit)) return(array(fit$family$linkinv(eta), dim(eta), dimnames(eta)))
   noise <- noise %||% 1

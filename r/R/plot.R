@@ -3,7 +3,8 @@
 #' @param x A fit.
 #' @param which `"coefficients"`: means with their intervals; `"marginals"`: the density of each coefficient; `"check"`: the responses
 #'   among replicated ones (of times to an event, Kaplan and Meier's curves; of ordered levels, their shares); `"residuals"`: Pearson residuals against fitted values, or
-#'   martingale ones of times to an event.
+#'   martingale ones of times to an event. In a check a row counts as much as its weight; a row that stands for many has one replicated
+#'   response all the same, so that replicated data vary more than if the rows were written out.
 #' @param level Probability of the intervals.
 #' @param parm Which coefficients; by default all of the population but the intercept.
 #' @param ... Passed on to the plot.
@@ -56,17 +57,27 @@ plot_check <- function(fit, ndraws = 50, ...) {
   y <- fit$y
   if (is_time(fit)) return(plot_survival(fit, replicated, ...))
   if (is_ordered(fit)) return(plot_levels(fit, replicated, ...))
-  curves <- lapply(seq_len(ndraws), function(k) stats::density(replicated[k, ]))
-  own <- stats::density(y)
+  weights <- shares_of_rows(fit)
+  # A bandwidth of its own, because R warns that it chooses one without looking at weights.
+  smooth <- function(y) stats::density(y, bw = stats::bw.nrd0(y), weights = weights)
+  curves <- lapply(seq_len(ndraws), function(k) smooth(replicated[k, ]))
+  own <- smooth(y)
   top <- max(own$y, vapply(curves, function(curve) max(curve$y), 0))
   graphics::plot(own, ylim = c(0, top), main = "", xlab = fit$response_name, lwd = 2, ...)
   for (curve in curves) graphics::lines(curve, col = grDevices::adjustcolor("steelblue", 0.3))
   graphics::lines(own, lwd = 2)
 }
 
+# The weight of each row in a picture of all of them.
+shares_of_rows <- function(fit) {
+  weights <- fit$prior.weights %||% rep(1, fit$n)
+  weights / sum(weights)
+}
+
 # The share of each level, with nine tenths of those among replicated responses.
 plot_levels <- function(fit, replicated, ...) {
-  shares <- function(y) tabulate(y, length(fit$categories)) / length(y)
+  weights <- shares_of_rows(fit)
+  shares <- function(y) vapply(seq_along(fit$categories), function(k) sum(weights[y == k]), 0)
   ends <- apply(apply(replicated, 1L, shares), 1L, stats::quantile, c(0.05, 0.95))
   own <- shares(fit$y)
   at <- graphics::barplot(own, names.arg = fit$categories, ylim = c(0, max(own, ends)), xlab = fit$response_name, ylab = "share",

@@ -39,7 +39,7 @@ test_that("log probabilities of levels have no cancellation", {
   gaps <- matrix(c(0.5, 1e-9, 3), 1L)
   cuts <- c(0, cumsum(gaps))
   for (k in 1:5) {
-    found <- provi:::level_log_density(eta, gaps, array(k, dim(eta)))
+    found <- provi:::level_log_density(eta, gaps, k)
     # Differences of tails, taken from the side where they are small.
     low <- c(-Inf, cuts)[k] - eta
     high <- c(cuts, Inf)[k] - eta
@@ -49,7 +49,7 @@ test_that("log probabilities of levels have no cancellation", {
     if (k == 3L) expected <- 1e-9 * stats::dlogis(cuts[2L] - eta)
     expect_equal(exp(found), expected, tolerance = 1e-7)
   }
-  expect_equal(provi:::level_log_density(matrix(-800), gaps, matrix(5)), matrix(-800 - sum(gaps)), tolerance = 1e-14)
+  expect_equal(provi:::level_log_density(matrix(-800), gaps, 5), matrix(-800 - sum(gaps)), tolerance = 1e-14)
 })
 
 test_that("predictions have a probability of each level", {
@@ -109,6 +109,12 @@ test_that("the other methods know levels", {
   expect_identical(predict(readRDS(file), type = "probs"), predict(fit, type = "probs"))
   grDevices::pdf(picture)
   for (which in c("coefficients", "marginals", "check", "residuals")) expect_silent(plot(fit, which))
+  weighted <- provi(Sat ~ Infl, data = housing(), weights = Freq)
+  expect_silent(plot(weighted, "check"))
+  expect_equal(
+    vapply(1:3, function(k) sum(provi:::shares_of_rows(weighted)[weighted$y == k]), 0),
+    as.vector(stats::xtabs(Freq ~ Sat, housing())) / sum(housing()$Freq)
+  )
   grDevices::dev.off()
   table <- provi:::get_predict.provi(fit, data[1:4, ])
   expect_equal(table$estimate, as.vector(predict(fit, data[1:4, ], type = "probs")), tolerance = 0.01)
@@ -131,17 +137,24 @@ test_that("an ordered response has several spellings", {
   expect_identical(coef(provi(unordered ~ Infl, data = data, weights = Freq, family = "ordered")), a)
   expect_identical(coef(provi(number ~ Infl, data = data, weights = Freq, family = "ordered")), a)
   expect_identical(coef(provi(ordered(text, c("Low", "Medium", "High")) ~ Infl, data = data, weights = Freq)), a)
+  # Draws of several gaps, a row for each.
+  gaps <- matrix(c(0.5, 1, 2, 0.25, 3, 1), 2L)
+  eta <- matrix(c(-1, 0, 2, 1), 2L)
+  by_hand <- rbind(by_cuts(eta[1L, ], c(0, cumsum(gaps[1L, ]))), by_cuts(eta[2L, ], c(0, cumsum(gaps[2L, ]))))
+  found <- vapply(1:5, function(k) exp(as.vector(t(provi:::level_log_density(eta, gaps, k)))), numeric(4L))
+  expect_equal(found, by_hand, tolerance = 1e-12)
   # As the command reads it from a file.
   command <- of_command(data[c("Sat", "Freq", "number")], "ordered(number) ~ Freq")
   own <- provi(ordered(number) ~ Freq, data = data)
   expect_equal(provi:::core(own)$mean(), command$mean, tolerance = 1e-8)
   # Levels that no row has are left out; two levels are a binary response.
   two <- droplevels(data[data$Sat != "Medium", ])
-  expect_identical(
-    coef(provi(Sat ~ Infl, data = data[data$Sat != "Medium", ], weights = Freq)), coef(provi(Sat ~ Infl, data = two, weights = Freq))
-  )
   expect_identical(family(provi(Sat ~ Infl, data = two, weights = Freq))$family, "binomial")
   ordered <- provi(Sat ~ Infl, data = two, weights = Freq, family = "ordered")
+  # The family does not depend on which of the declared levels a subset holds.
+  part <- update(provi(Sat ~ Infl, data = data, weights = Freq), subset = Sat != "Medium")
+  expect_identical(family(part)$family, "ordered")
+  expect_identical(coef(part), coef(ordered))
   expect_equal(coef(ordered), coef(provi(Sat ~ Infl, data = two, weights = Freq)), tolerance = 1e-9)
   expect_equal(unname(predict(ordered, type = "probs")[, 2L]), unname(predict(provi(Sat ~ Infl, data = two, weights = Freq))), tolerance = 1e-9)
   # Gaps can be given, and have priors; levels may have any name.
@@ -184,4 +197,9 @@ test_that("what is no ordered response is refused with the way out", {
   refused(one ~ Infl, "1 level(s)")
   refused(many ~ Infl, "12 level(s)")
   refused(Sat ~ Infl, "gap", gaps = c(1, 2))
+  refused(Sat | trials(Freq) ~ Infl, "has no trials")
+  data$missing <- addNA(replace(data$Sat, 1:3, NA))
+  refused(missing ~ Infl, "a level of the response is NA")
+  data$blank <- factor(data$Sat, labels = c("a", "b", "a "))
+  refused(blank ~ Infl, "two levels are called \"a\"")
 })

@@ -122,8 +122,8 @@ pub struct Calibration {
     pub made: usize,
     /// How many of them gave no ranks, and the first few reasons.
     pub failed: usize,
-    /// How many gave none because the weights of their draws have too heavy a tail: their fits would be refused too, so this depends on the data
-    /// alone, and the ranks of the others stay uniform.
+    /// How many gave none because the weights of their draws have too heavy a tail. That depends on the data and on the draws, so the ranks of
+    /// the others are uniform only nearly.
     pub refused: usize,
     /// The first few reasons, each with the number of its simulation.
     pub failures: Vec<String>,
@@ -142,9 +142,14 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Whether no quantity leaves the band, and no simulation failed.
+    /// Whether no quantity leaves the band, no simulation failed, and few gave no ranks.
     pub fn is_uniform(&self) -> bool {
-        self.failed == 0 && self.quantities.iter().all(|one| one.outside.is_none())
+        self.failed == 0 && !self.is_thin() && self.quantities.iter().all(|one| one.outside.is_none())
+    }
+
+    /// Whether the ranks are too few to stand for all simulations: none, or more than one in [`ONE_IN`] has heavy weights.
+    pub fn is_thin(&self) -> bool {
+        self.ranked() == 0 || ONE_IN * self.refused > self.made
     }
 
     /// Simulations that gave ranks.
@@ -160,9 +165,12 @@ impl Calibration {
 
 /// The most coefficients of groups that are ranked besides those of the population.
 const MOST_EFFECTS: usize = 20;
-/// Draws of each of two laws from which a posterior's are resampled: as many times those, and at least so many.
+/// Draws of each of two laws from which a posterior's are resampled: as many times those, at least and at most so many.
 const POOL: usize = 40;
 const LEAST_POOL: usize = 4000;
+const MOST_POOL: usize = 50_000;
+/// Simulations without ranks that are too many: one in so many.
+const ONE_IN: usize = 10;
 /// How often responses that no fit takes are drawn again, and how far apart the numbers of those draws are.
 const TRIES: u64 = 1000;
 const APART: u64 = 1 << 32;
@@ -267,7 +275,7 @@ pub fn calibrate(
 }
 
 /// Calibrates a regression beyond one log-concave function of one predictor, in the same way. Levels without an order have draws of the
-/// posterior itself, where they cost little; the others draws of the Gaussian of a search, resampled towards the posterior.
+/// posterior itself, where they cost little; the others weighted draws, and those are what is calibrated: not the Gaussian that a fit reports.
 pub fn calibrate_regression(
     model: &RegressionModel,
     asked: &CalibrateAsked,
@@ -338,7 +346,7 @@ fn of_regression(regression: &Regression, draws: usize, seed: Seed) -> Result<(M
 /// t(z)/q(z) = Γ(2 + d/2)·2^{−3d/2}·(1 + r²/16)^{−2−d/2}·e^{r²/2},   r² = 2 log q(m)/q(z)
 /// ```
 fn weighted(regression: &Regression, q: &Gaussian, draws: usize, seed: Seed) -> Result<Matrix> {
-    let (d, mean, half) = (q.dim(), q.mean(), LEAST_POOL.max(POOL * draws));
+    let (d, mean, half) = (q.dim(), q.mean(), (POOL * draws).clamp(LEAST_POOL, MOST_POOL));
     let mut entries = q.sample(half, seed).entries().to_vec();
     // ½√(χ²/4) of four normal numbers.
     let normals = Prior::scale(1.0)?.sample(4, 0..half as u64, seed.part(1))?;

@@ -20,6 +20,11 @@ impl Calibration {
             format!("{} quantities in {} simulations", self.quantities.len(), grouped(self.ranked() as u64));
         let level = plain(self.level);
         match (out, self.failed) {
+            (0, 0) if self.is_thin() => format!(
+                "undecided: {} of {} simulations gave no ranks, so those of the others do not stand for all; the ranks of {of} stay within their band",
+                grouped(self.refused as u64),
+                grouped(self.made as u64)
+            ),
             (0, 0) => format!(
                 "no sign of a wrong posterior: the ranks of {of} stay within their band (false alarm at most {level})"
             ),
@@ -46,14 +51,15 @@ impl Calibration {
                     format!("{count} simulations: ranks among draws of the mixture of Gaussians over the scales")
                 }
                 DrawnFrom::Weighted => format!(
-                    "{count} simulations: ranks among draws of the fitted Gaussian and of a wide Student's law around it, resampled towards the posterior by Pareto smoothed weights"
+                    "{count} simulations: ranks among draws of the fitted Gaussian and of a wide Student's law around it, resampled towards the posterior by Pareto smoothed weights; what is calibrated are \
+                     these draws, not the Gaussian that a fit reports"
                 ),
             }
         }).collect();
         if self.refused > 0 {
             out.push(format!(
-                "{} simulations gave no ranks: the weights of their draws have a heavy tail (Pareto k̂ above 0.7), and a fit says so; that depends on the \
-                 data alone, so the ranks of the others stay uniform",
+                "{} simulations gave no ranks: the weights of their draws have a heavy tail; that depends on the data and on the draws, so the ranks of the \
+                 others are uniform only nearly",
                 grouped(self.refused as u64)
             ));
         }

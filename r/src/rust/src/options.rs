@@ -189,7 +189,7 @@ impl<'de> Deserializer<'de> for Given {
         let entries: Vec<Value> = match self.value {
             Value::Texts(ref texts) => texts.iter().map(|text| Value::Texts(vec![text.clone()])).collect(),
             Value::Numbers(ref numbers) => numbers.iter().copied().map(Value::Entry).collect(),
-            _ => return Err(self.refuse("texts")),
+            _ => return Err(self.refuse("numbers or texts")),
         };
         let one = |value| Given { name: self.name.clone(), value };
         visitor.visit_seq(SeqDeserializer::new(entries.into_iter().map(one)))

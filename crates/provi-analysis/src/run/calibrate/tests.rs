@@ -292,6 +292,90 @@ fn a_student_s_law_over_a_normal_one_has_mean_one() {
     }
 }
 
+/// Two coefficients of zero-inflated counts beside their integrals over a grid: the shares of 9999 draws below five places of each, within five
+/// standard deviations (of ten shares, a false alarm in 6e-6 of seeds). Draws of the Gaussian, which is symmetric, have other shares.
+#[test]
+fn weighted_draws_have_the_shape_of_the_posterior_and_those_of_the_gaussian_do_not() {
+    let options = ModelOptions {
+        family: Some(FamilyName::Zipoisson),
+        prior: vec!["normal(0, 1)".parse().unwrap()],
+        ..ModelOptions::default()
+    };
+    let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
+    let model = RegressionModel::build(&data, "count ~ 0 + x", &options).unwrap();
+    let regression = model.regression();
+    let search = Auto { start: Some(regression.start()), ..Auto::default() };
+    let q: Gaussian = search.run(regression, Seed(0)).unwrap().fit.gaussian;
+    let (mean, sds) = (q.mean(), q.standard_deviations());
+    assert_eq!(mean.len(), 2);
+    let steps = 400;
+    let place = |k: usize| (k as f64 + 0.5) / steps as f64 * 20.0 - 10.0;
+    let mut gradient = [0.0; 2];
+    let mut cells = Vec::with_capacity(steps * steps);
+    for (i, j) in (0..steps).flat_map(|i| (0..steps).map(move |j| (i, j))) {
+        let at = [place(i), place(j)];
+        let z = [mean[0] + at[0] * sds[0], mean[1] + at[1] * sds[1]];
+        cells.push((at, regression.log_density(&z, &mut gradient).unwrap()));
+    }
+    let top = cells.iter().fold(f64::NEG_INFINITY, |top: f64, (_, x)| top.max(*x));
+    let whole: f64 = cells.iter().map(|(_, x)| (x - top).exp()).sum();
+    // Places between cells.
+    let places = [-2.0, -1.0, 0.0, 1.0, 2.0];
+    let below = |j: usize, place: f64| {
+        cells.iter().filter(|(at, _)| at[j] < place).map(|(_, x)| (x - top).exp()).sum::<f64>() / whole
+    };
+    let draws = 9999;
+    let worst = |points: &Matrix| {
+        let off = |j: usize, place: f64| {
+            let count = (0..draws).filter(|k| (points.row(*k)[j] - mean[j]) / sds[j] < place).count();
+            let share = below(j, place);
+            (count as f64 / draws as f64 - share).abs() / (share * (1.0 - share) / draws as f64).sqrt()
+        };
+        [0, 1].into_iter().flat_map(|j| places.map(|place| off(j, place))).fold(0.0, f64::max)
+    };
+    let weighted = worst(&weighted(regression, &q, draws, Seed(1)).unwrap());
+    assert!(weighted < 5.0, "{weighted}");
+    let gaussian = worst(&q.sample(draws, Seed(1)));
+    assert!(gaussian > 10.0, "{gaussian}");
+}
+
+/// Where no weights are good, there is no verdict.
+#[test]
+fn simulations_without_ranks_decide_nothing() {
+    let options = ModelOptions {
+        family: Some(FamilyName::Zipoisson),
+        prior: vec!["normal(0, 1)".parse().unwrap()],
+        ..ModelOptions::default()
+    };
+    let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
+    let model = RegressionModel::build(&data, "count ~ x", &options).unwrap();
+    let refusing = |one_in: u64| {
+        let number = std::sync::atomic::AtomicU64::new(0);
+        let fit = move |one: &Regression, draws: usize, seed: Seed| {
+            let turn = number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if turn % one_in == 0 {
+                return Err(Error::HeavyTail { pareto_k: 0.9, effective: 10.0, draws: 4000 });
+            }
+            // The prior itself, which is the same for every data set.
+            let points: Vec<f64> =
+                (0..draws as u64).flat_map(|k| one.prior_draw(1_000_000 + k, seed).unwrap()).collect();
+            Ok((Matrix::new(draws, one.dim(), points)?, DrawnFrom::Weighted))
+        };
+        ranked_regression(model.regression(), &asked(40), &fit, &mut go_on).unwrap()
+    };
+    let none = refusing(1);
+    assert!(none.ranked() == 0 && none.is_thin() && !none.is_uniform());
+    assert!(
+        none.verdict().starts_with("undecided: 40 of 40 simulations gave no ranks"),
+        "{}",
+        none.verdict()
+    );
+    let some = refusing(5);
+    assert!(some.refused == 8 && some.is_thin() && !some.is_uniform());
+    let few = refusing(20);
+    assert!(few.refused == 2 && !few.is_thin());
+}
+
 /// Of each family beyond one predictor, on 150 data sets of moderate priors; and of one whose draws are half a prior deviation off, or those of another data set.
 #[test]
 fn families_beyond_one_predictor_are_calibrated_and_wrong_draws_of_them_are_not() {
