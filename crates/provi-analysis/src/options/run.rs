@@ -65,7 +65,7 @@ pub struct RunOptions {
 pub(super) const COMPILED: &str = "Compiled models";
 
 /// The help of `--evaluations`, with the library's own numbers.
-#[cfg(any(feature = "clap", test))]
+#[cfg(feature = "clap")]
 fn evaluations_help() -> String {
     use provi::auto::{USUAL_CAP, USUAL_CAP_PER_DIMENSION};
     format!(
