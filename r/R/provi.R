@@ -69,8 +69,9 @@ provi <- function(formula, data, family = stats::binomial(), prior = NULL, weigh
   # As for the command, a time to an event says its family.
   times <- !is.null(asked$events) || inherits(stats::model.response(frame), "Surv")
   observed <- stats::model.response(frame)
-  # Those that are declared: the family does not depend on which of them a subset holds.
-  steps <- is.ordered(observed) && nlevels(observed) > 2L
+  # All levels that are declared: the family does not depend on which of them a subset holds.
+  declared <- tryCatch(eval(asked$response, data, environment(formula)), error = function(condition) observed)
+  steps <- is.ordered(observed) && nlevels(declared) > 2L
   chosen <- family_of(if (!missing(family)) family else if (times) "weibull" else if (steps) "ordered" else family)
   given <- stats::model.weights(frame)
   if (!is.null(given) && (!is.numeric(given) || any(given < 0))) refuse("weights must be numbers that are not negative")
