@@ -91,14 +91,16 @@ fn a_seven_point_regression_has_the_right_slope() {
 fn a_look_among_several_claims_the_whole_failure_probability() {
     let model = logistic(300, 2);
     let q = Auto::default().run(&model, Seed(1)).unwrap().fit.gaussian;
-    let at = |look: u32| {
-        // More than usual, so that all of them are spent: of the usual ones, a smaller δ may take a larger part.
-        let audit = provi::Audit { look, draws: 20_001, ..Default::default() };
-        audit.run(&model, &q, Seed(2)).unwrap().certificate().kl.clone()
+    let at = |look: u32, seed: u64| {
+        // So few that all of them are used, and that confidence is much of the bound: each look has draws of its own.
+        let audit = provi::Audit { look, draws: 5, ..Default::default() };
+        audit.run(&model, &q, Seed(seed)).unwrap().certificate().kl.clone()
     };
     // The third look spends δ/12, so its bound is wider; what was selected among looks still fails with δ.
-    assert_eq!(at(3).confidence(), at(0).confidence());
-    assert!(at(3).bound().unwrap() > at(0).bound().unwrap());
+    assert_eq!(at(3, 2).confidence(), at(0, 2).confidence());
+    let mean = |look: u32| (0..20).map(|seed| at(look, seed).bound().unwrap()).sum::<f64>() / 20.0;
+    let ratio = mean(3) / mean(0);
+    assert!((1.02..1.3).contains(&ratio), "{ratio}");
 }
 
 #[test]
