@@ -146,12 +146,13 @@ pub(crate) fn predict_table<'py>(
     let columns = columns(py, &rows)?;
     if !levels.is_empty() {
         for (k, name) in names.iter().enumerate() {
-            let parts: [(&str, fn(&Prediction) -> f64); 3] =
-                [("p", |p| p.mean), ("low", |p| p.low), ("high", |p| p.high)];
-            for (what, part) in parts {
-                let of_level: Vec<f64> = levels.iter().map(|row| part(&row[k])).collect();
-                columns.set_item(format!("{what}({name})"), of_level.into_pyarray(py))?;
-            }
+            let all = |part: fn(&Prediction) -> f64| {
+                let values: Vec<f64> = levels.iter().map(|row| part(&row[k])).collect();
+                values.into_pyarray(py)
+            };
+            columns.set_item(format!("p({name})"), all(|p| p.mean))?;
+            columns.set_item(format!("low({name})"), all(|p| p.low))?;
+            columns.set_item(format!("high({name})"), all(|p| p.high))?;
         }
     }
     if let Some(errors) = mean_errors {
