@@ -353,7 +353,7 @@ fn simulations_without_ranks_decide_nothing() {
         let number = std::sync::atomic::AtomicU64::new(0);
         let fit = move |one: &Regression, draws: usize, seed: Seed| {
             let turn = number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if turn % one_in == 0 {
+            if turn.is_multiple_of(one_in) {
                 return Err(Error::HeavyTail { pareto_k: 0.9, effective: 10.0, draws: 4000 });
             }
             // The prior itself, which is the same for every data set.
