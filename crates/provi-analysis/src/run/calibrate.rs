@@ -147,7 +147,7 @@ impl Calibration {
         self.failed == 0 && !self.is_thin() && self.quantities.iter().all(|one| one.outside.is_none())
     }
 
-    /// Whether the ranks are too few to stand for all simulations: none, or more than one in [`ONE_IN`] has heavy weights.
+    /// Whether the ranks are too few to stand for all simulations: none, or more than one in ten has heavy weights.
     pub fn is_thin(&self) -> bool {
         self.ranked() == 0 || ONE_IN * self.refused > self.made
     }
