@@ -1,8 +1,11 @@
 //! The band has its level, and each kind of wrong posterior is seen.
 
+use super::regression::{log_student_over_normal, of_regression, ranked_regression, weighted};
 use super::*;
 use crate::model::Data;
 use crate::options::{FamilyName, ModelOptions};
+use provi::Auto;
+use provi::target::Regression;
 
 /// The probability of at most k successes, by sums of products.
 fn below(n: usize, p: f64, k: usize) -> f64 {
@@ -271,6 +274,13 @@ fn a_deviation_between_groups_is_calibrated() {
 const TABLE: &str = "y,x,count,k,n,party\n0.1,-1.5,0,4,8,none\n0.4,-1.2,0,0,12,left\n0.9,-0.9,3,5,20,none\n0.6,-0.7,0,8,15,right\n1.2,-0.5,0,1,8,left\n\
                      1.1,-0.4,2,9,12,none\n1.5,-0.2,0,3,20,none\n1.4,-0.1,1,5,15,right\n1.9,0.1,2,3,8,left\n2.2,0.3,0,6,12,right\n25,0.4,4,12,20,none\n";
 
+fn built(formula: &str, family: Option<FamilyName>) -> RegressionModel {
+    let prior = vec!["normal(0, 1)".parse().unwrap()];
+    let options = ModelOptions { family, prior, ..ModelOptions::default() };
+    let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
+    RegressionModel::build(&data, formula, &options).unwrap()
+}
+
 /// Its mean under q, in one and two dimensions and in three, is 1; with the factor of another dimension it is not.
 #[test]
 fn a_student_s_law_over_a_normal_one_has_mean_one() {
@@ -296,13 +306,7 @@ fn a_student_s_law_over_a_normal_one_has_mean_one() {
 /// standard deviations (of ten shares, a false alarm in 6e-6 of seeds). Draws of the Gaussian, which is symmetric, have other shares.
 #[test]
 fn weighted_draws_have_the_shape_of_the_posterior_and_those_of_the_gaussian_do_not() {
-    let options = ModelOptions {
-        family: Some(FamilyName::Zipoisson),
-        prior: vec!["normal(0, 1)".parse().unwrap()],
-        ..ModelOptions::default()
-    };
-    let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
-    let model = RegressionModel::build(&data, "count ~ 0 + x", &options).unwrap();
+    let model = built("count ~ 0 + x", Some(FamilyName::Zipoisson));
     let regression = model.regression();
     let search = Auto { start: Some(regression.start()), ..Auto::default() };
     let q: Gaussian = search.run(regression, Seed(0)).unwrap().fit.gaussian;
@@ -342,13 +346,7 @@ fn weighted_draws_have_the_shape_of_the_posterior_and_those_of_the_gaussian_do_n
 /// Where no weights are good, there is no verdict.
 #[test]
 fn simulations_without_ranks_decide_nothing() {
-    let options = ModelOptions {
-        family: Some(FamilyName::Zipoisson),
-        prior: vec!["normal(0, 1)".parse().unwrap()],
-        ..ModelOptions::default()
-    };
-    let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
-    let model = RegressionModel::build(&data, "count ~ x", &options).unwrap();
+    let model = built("count ~ x", Some(FamilyName::Zipoisson));
     let refusing = |one_in: u64| {
         let number = std::sync::atomic::AtomicU64::new(0);
         let fit = move |one: &Regression, draws: usize, seed: Seed| {
@@ -386,22 +384,13 @@ fn families_beyond_one_predictor_are_calibrated_and_wrong_draws_of_them_are_not(
         ("count ~ x", Some(FamilyName::Zipoisson), DrawnFrom::Weighted),
     ];
     for (formula, family, from) in cases {
-        let prior = vec!["normal(0, 1)".parse().unwrap()];
-        let options = ModelOptions { family, prior, ..ModelOptions::default() };
-        let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
-        let Subject::Regression(model) = Subject::build(&data, formula, &options).unwrap() else {
-            panic!("{formula}")
-        };
-        let asked = asked(150);
-        let right = Subject::Regression(model).calibrate(&asked, &mut go_on).unwrap();
+        let right = calibrate_regression(&built(formula, family), &asked(150), &mut go_on).unwrap();
         assert_eq!(right.drawn_from, [(from, 150 - right.refused)], "{formula}: {:?}", right.failures);
         assert!(right.refused <= 3, "{formula}: {}", right.refused);
         assert!(right.is_uniform(), "{formula}: {:?}", right.quantities);
         assert_eq!(right.quantities.last().unwrap().name, "log likelihood");
     }
-    let data = Data::new(TABLE.as_bytes().to_vec(), "t.csv".to_owned());
-    let options = ModelOptions { prior: vec!["normal(0, 1)".parse().unwrap()], ..ModelOptions::default() };
-    let model = RegressionModel::build(&data, "multinomial(party) ~ x", &options).unwrap();
+    let model = built("multinomial(party) ~ x", None);
     let regression = model.regression();
     let wrong = |bend: &(dyn Fn(f64) -> f64 + Sync), other: bool| {
         let fit = |one: &Regression, draws: usize, seed: Seed| {

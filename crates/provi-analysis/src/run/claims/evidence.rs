@@ -51,7 +51,8 @@ impl Comparison<'_> {
 ///
 /// Chance moves both sides of a measured interval together, in the stored audit and in the new one. So its place may differ,
 /// and its width says how much it claims. The stored interval is confirmed if the new one is at most [`SAMPLED`] times as wide,
-/// and at most half of the new one lies outside it. Otherwise it fails on each side that claims more than the new side does.
+/// and at most half of the new one lies outside it: half a width is 5.3 deviations of its place at δ = 1e-6, and the difference of
+/// two audits has √2 of them. Otherwise it fails on each side that claims more than the new side does.
 fn compared(old: [Option<f64>; 2], new: [Option<f64>; 2], exact_lower: bool, rounding: f64) -> [Verdict; 2] {
     let judge = |side: usize, confirmed: bool| match (old[side], new[side]) {
         (None, _) => Verdict::NotClaimed,
