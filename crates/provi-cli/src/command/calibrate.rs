@@ -37,8 +37,9 @@ a fit reports. The output says which.
 
 The ECDF of the ranks is held against a band that right posteriors leave with
 probability at most --level, over all quantities together. Exit status 1 if one
-leaves it, if a simulation failed, or if more than a tenth had no good weights. Ctrl-C and --time-limit end it early and
-keep the simulations made. The result is the same for any number of threads.
+leaves it, if a simulation failed, or if more than a tenth had no good weights.
+Ctrl-C and --time-limit end it early and keep the simulations made. The result is
+the same for any number of threads.
 
 Examples:
   provi calibrate wells.csv 'switch ~ arsenic + dist'
