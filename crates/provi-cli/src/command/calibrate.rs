@@ -30,16 +30,16 @@ table, and the model is fitted to them, many times. If posteriors are right, the
 rank of the true parameter among posterior draws is uniform, for every
 coefficient, every scale that is integrated over, and the log likelihood. The
 draws are those of the posterior itself where that is cheap enough, otherwise of
-the fitted Gaussian; of the mixture, if scales are integrated over. Families that
-are not log-concave have draws of the fitted Gaussian and of a wider law around
-it, resampled towards the posterior: those are calibrated, not the Gaussian that
-a fit reports. The output says which.
+the fitted Gaussian; of the mixture, if scales are integrated over. Families
+that are not log-concave have draws of the fitted Gaussian and of a wider law
+around it, resampled towards the posterior: those are calibrated, not the
+Gaussian that a fit reports. The output says which.
 
 The ECDF of the ranks is held against a band that right posteriors leave with
 probability at most --level, over all quantities together. Exit status 1 if one
 leaves it, if a simulation failed, or if more than a tenth had no good weights.
-Ctrl-C and --time-limit end it early and keep the simulations made. The result is
-the same for any number of threads.
+Ctrl-C and --time-limit end it early and keep the simulations made. The result
+is the same for any number of threads.
 
 Examples:
   provi calibrate wells.csv 'switch ~ arsenic + dist'
