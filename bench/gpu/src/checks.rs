@@ -4,7 +4,8 @@ use crate::{
     Book,
     problem::{Problem, Trapezoid, normals},
 };
-use provi_gpu::{Card, CardRows, Error, Family, Normal, Result, twin};
+use provi::device::FORM_COLUMNS;
+use provi_gpu::{Card, CardRows, Error, Family, FormWeights, Normal, Result, twin};
 
 const FAMILIES: [Family; 7] = [
     Family::Logistic,
@@ -84,6 +85,16 @@ pub(crate) fn all(card: &Card, book: &mut Book) -> Result<()> {
             let weights: Vec<f64> = normals(15, to - from).iter().map(|w| w * w).collect();
             let (found, truth) = (on_card.gram(from, &weights)?, twin::gram(&table, from, &weights)?);
             bits(book, &name("Gram matrices of a stripe"), &found, &truth);
+            if columns <= FORM_COLUMNS {
+                let third = normals(16, to - from);
+                let weights =
+                    FormWeights { third: &third, quadratic: vec![&weights], quartic: vec![&weights] };
+                let found = on_card.forms(from, &factor, &weights)?;
+                let truth = twin::forms(&table, from, &factor, &weights)?;
+                bits(book, &name("cubic forms"), &found.third, &truth.third);
+                bits(book, &name("quadratic forms"), &found.quadratic[0], &truth.quadratic[0]);
+                bits(book, &name("quartic forms"), &found.quartic[0], &truth.quartic[0]);
+            }
         }
     }
     large(card, book)?;
@@ -110,6 +121,10 @@ fn large(card: &Card, book: &mut Book) -> Result<()> {
     let few = twin::draws(&q, 1, 2, 1499, 1)?;
     let (_, truth) = twin::energies_and_gradients(&table, &few)?;
     bits(book, "gradients: 200001 × 30, the last of 1500", &slopes[1499 * 30..], &truth);
+    let third = normals(17, 200_001);
+    let weights = FormWeights { third: &third, quadratic: Vec::new(), quartic: Vec::new() };
+    let (found, truth) = (rows.forms(0, &factor, &weights)?, twin::forms(&table, 0, &factor, &weights)?);
+    bits(book, "cubic forms: 200001 × 30, piece by piece", &found.third, &truth.third);
     Ok(())
 }
 

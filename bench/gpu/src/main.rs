@@ -3,12 +3,14 @@
 //! ```text
 //! provi-gpu-check [--gold FOLDER] [--sizes 100000x50,1000000x100] [--draws 20000] [--whole 10000000x100] [--exact 10000]
 //! provi-gpu-check --twins [--gold FOLDER] [--whole 2000x5]
+//! provi-gpu-check --write 100000000x30 --into FOLDER
 //! ```
 //! `--whole` makes a table and goes the whole way: fit, certificate, exact draws. With `--twins` the kernels' twins on the processor take the
 //! card's place, and only what needs no card is done.
 //! Exits with 1 if a check failed, with 2 if there is no card.
 
 mod checks;
+mod files;
 mod gold;
 mod problem;
 mod rates;
@@ -39,6 +41,13 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str| words.iter().position(|word| word == name).and_then(|i| words.get(i + 1));
     let mut book = Book::default();
+    if let Some(size) = option("--write") {
+        let write = || -> Outcome {
+            let (rows, columns) = counts(size)?;
+            files::write(option("--into").ok_or("--into FOLDER is missing")?, rows, columns)
+        };
+        return finish(book, write());
+    }
     if words.iter().any(|word| word == "--twins") {
         let outcome = whole_way(&provi_gpu::Twins, &option, &mut book);
         return finish(book, outcome);
@@ -77,10 +86,14 @@ fn whole_way<'a, D: Device + Clone + 'static>(
     }
     let draws = option("--exact").and_then(|n| n.parse().ok()).unwrap_or(10_000);
     for size in option("--whole").into_iter().flat_map(|sizes| sizes.split(',')) {
-        let (rows, columns) = size.split_once('x').ok_or("a size is ROWSxCOLUMNS")?;
-        route::whole(device.clone(), (rows.parse()?, columns.parse()?), draws)?;
+        route::whole(device.clone(), counts(size)?, draws)?;
     }
     Ok(())
+}
+
+fn counts(size: &str) -> Result<(usize, usize), Box<dyn std::error::Error>> {
+    let (rows, columns) = size.split_once('x').ok_or("a size is ROWSxCOLUMNS")?;
+    Ok((rows.parse()?, columns.parse()?))
 }
 
 fn finish(mut book: Book, outcome: Outcome) -> ExitCode {

@@ -1,7 +1,8 @@
 //! How fast a card is: medians of a few runs after a first one that is not counted.
 
 use crate::problem::{Problem, Trapezoid, normals};
-use provi_gpu::{Card, CardRows, Error, Family, Normal, Result};
+use provi::device::FORM_COLUMNS;
+use provi_gpu::{Card, CardRows, Error, Family, FormWeights, Normal, Result};
 use std::time::Instant;
 
 fn seconds(card: &Card, repeats: usize, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
@@ -56,6 +57,15 @@ fn one(card: &Card, rows: usize, columns: usize, count: usize) -> Result<()> {
     let rules = rules.each_ref().map(Trapezoid::rule);
     let time = seconds(card, 3, || logistic.expectations(&q, &rules).map(drop))?;
     line("exact expectations with Hessian", time, product * columns as f64 * 2.0);
+    if columns <= FORM_COLUMNS {
+        let third = normals(16, rows);
+        let positive: Vec<f64> = third.iter().map(|w| w * w).collect();
+        let weights = FormWeights { third: &third, quadratic: vec![&positive], quartic: vec![&positive] };
+        let time = seconds(card, 3, || logistic.forms(0, &factor, &weights).map(drop))?;
+        let wide = (columns * (columns + 1) / 2) as f64;
+        let count = rows as f64 * wide * (2.0 * columns as f64 + wide);
+        line("a cubic, a quadratic, a quartic form", time, count);
+    }
     drop(logistic);
     for family in [Family::Poisson, Family::Binomial, Family::Probit, Family::Cloglog] {
         problem = Problem { family, ..problem };

@@ -32,7 +32,8 @@ pub(crate) fn compare(name: &str, model: &Glm, device: impl Device + 'static, bo
     let pairs = stated(a.certificate()).into_iter().zip(stated(b.certificate()));
     let off = pairs.map(|(a, b)| (a - b).abs() / (1e-3 + a.abs())).fold(0.0, f64::max);
     let clean = on.warnings().is_empty() && on.draws() > 0;
-    let detail = format!("{} draws there, off by {off:.1e} {}", on.draws(), on.warnings().join("; "));
+    let taken = (on.draws(), on.grams(), on.forms());
+    let detail = format!("{taken:?} there, off by {off:.1e} {}", on.warnings().join("; "));
     book.check(&format!("{name}: the certificate"), clean && off <= 1e-6, &detail);
     let q = &a.fit.gaussian;
     let draw = |model: &Glm| ExactDraws::new(model, q, Seed(9)).and_then(|mut draws| draws.draw(DRAWS));
@@ -55,19 +56,26 @@ pub(crate) fn compare(name: &str, model: &Glm, device: impl Device + 'static, bo
     Ok(())
 }
 
-/// An intercept and normal columns, and logistic responses with coefficients of about 1/√d.
+/// Row n of a made table: normal predictors, and a logistic response with an intercept and `coefficients` − 1 slopes of about 1/√d.
+pub(crate) fn made_row(n: usize, predictors: &mut [f64], coefficients: usize) -> f64 {
+    let (step, draw) = ((n >> 31) as u64, n as u32);
+    provi_kernels::normals(11, step, draw, predictors);
+    let slope = |j: usize| 0.7 * (j as f64).cos();
+    let s = slope(0) + predictors.iter().enumerate().map(|(j, x)| x * slope(j + 1)).sum::<f64>();
+    let mut u = [0.0];
+    provi_kernels::uniforms(12, step, draw, &mut u);
+    f64::from(u8::from(u[0] < 1.0 / (1.0 + (-s / (coefficients as f64).sqrt()).exp())))
+}
+
+/// An intercept and rows of [`made_row`], with their responses.
 fn made(rows: usize, columns: usize) -> Result<(Design, Vec<f64>)> {
     let mut entries = vec![0.0; rows * columns];
     let response = entries
         .par_chunks_mut(columns)
         .enumerate()
         .map(|(n, row)| {
-            provi_kernels::normals(11, (n >> 31) as u64, n as u32, row);
             row[0] = 1.0;
-            let s: f64 = row.iter().enumerate().map(|(j, x)| x * (0.7 * (j as f64).cos())).sum();
-            let mut u = [0.0];
-            provi_kernels::uniforms(12, (n >> 31) as u64, n as u32, &mut u);
-            f64::from(u8::from(u[0] < 1.0 / (1.0 + (-s / (columns as f64).sqrt()).exp())))
+            made_row(n, &mut row[1..], columns)
         })
         .collect();
     Ok((Design::from_rows(rows, columns, entries)?, response))
@@ -117,7 +125,11 @@ pub(crate) fn whole(
     let audit = found.audit_seconds;
     step("fit and certificate", begin, &format!("of which the audit {audit:.2} s"));
     let certificate = found.certificate();
-    println!("{name:<14} {:?}, {} draws on the device", stated(certificate), on.draws());
+    let taken = (on.draws(), on.grams(), on.forms());
+    println!(
+        "{name:<14} {:?}; draws, Gram matrices and rows of forms on the device: {taken:?}",
+        stated(certificate)
+    );
     let q: &Gaussian = &found.fit.gaussian;
     let begin = Instant::now();
     let mut exact = ExactDraws::new(&model, q, Seed(2))?;

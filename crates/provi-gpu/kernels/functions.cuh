@@ -11,6 +11,7 @@ typedef long long i64;
 
 #define LN_2 0.6931471805599453
 #define LOG2_E 1.4426950408889634
+#define SQRT_2 1.4142135623730951
 #define ROUND 6755399441055744.0
 // ln 2 in two parts; the upper has 41 bits, so that its product with n is exact.
 #define LN_2_HIGH 0.693147180559663

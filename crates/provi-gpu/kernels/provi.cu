@@ -510,6 +510,36 @@ contract(const double *a, int width_a, const double *b, int width_b, const doubl
             }
 }
 
+// out[n][j] = Σ_{i ≥ j} x_ni C_ij, C packed by rows: one chain of fused multiply-adds along the columns. Zeros up to `width`.
+extern "C" __global__ void __launch_bounds__(256)
+whiten(const double *rows, const double *factor, i64 row_count, int dim, int width, double *out) {
+    i64 index = (i64)blockIdx.x * 256 + threadIdx.x;
+    i64 n = index / width;
+    int j = (int)(index % width);
+    if (n >= row_count) return;
+    double sum = 0.0;
+    const double *row = rows + (size_t)n * width;
+    for (int i = j; i < dim; i++) sum = fma(row[i], factor[(size_t)i * (i + 1) / 2 + j], sum);
+    out[index] = sum;
+}
+
+// vec(aaᵀ) of every row a, with √2 off the diagonal: its product i, j is number i(i+1)/2 + j. Zeros up to `wide`.
+extern "C" __global__ void __launch_bounds__(256)
+squares(const double *rows, i64 row_count, int dim, int width, int wide, double *out) {
+    i64 index = (i64)blockIdx.x * 256 + threadIdx.x;
+    i64 n = index / wide;
+    int k = (int)(index % wide);
+    if (n >= row_count) return;
+    int i = (int)((sqrt(8.0 * k + 1.0) - 1.0) * 0.5);
+    if ((i + 1) * (i + 2) / 2 <= k) i++;
+    if (i * (i + 1) / 2 > k) i--;
+    int j = k - i * (i + 1) / 2;
+    const double *row = rows + (size_t)n * width;
+    double product = 0.0;
+    if (i < dim) product = i == j ? row[i] * row[i] : (SQRT_2 * row[i]) * row[j];
+    out[index] = product;
+}
+
 // Philox4x32-10 and Box–Muller, as provi-kernels has them: the same bits.
 DEV void philox(u32 (&c)[4], u32 k0, u32 k1) {
 #pragma unroll

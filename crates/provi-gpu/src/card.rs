@@ -1,7 +1,7 @@
 //! A card: found, described, opened; points and draws on it.
 
 use crate::{
-    driver::{Arg, Attribute, Buffer, Context, Device, Driver, Grid, Module},
+    driver::{Arg, Attribute, Buffer, Context, Device, Driver, Grid, Module, Staging},
     error::{Error, Result, same_length},
     family::Kind,
     modules,
@@ -88,7 +88,12 @@ struct Opened {
     common: Module,
     /// Loaded on first use.
     densities: Mutex<Vec<(Kind, Arc<Module>)>>,
+    /// Made for the first copy that is worth it; none if the system locks no memory.
+    staging: Mutex<Option<Vec<Staging>>>,
 }
+
+/// Numbers of a piece that is copied to the card: eight megabytes.
+const PIECE: usize = 1 << 20;
 
 impl fmt::Debug for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,7 +116,8 @@ impl Card {
         }
         let context = Arc::new(device.open()?);
         let common = context.module(&modules::common(major)?)?;
-        Ok(Self(Arc::new(Opened { description, context, common, densities: Mutex::default() })))
+        let (densities, staging) = Default::default();
+        Ok(Self(Arc::new(Opened { description, context, common, densities, staging })))
     }
 
     /// What it is.
@@ -174,7 +180,8 @@ impl Card {
         })
     }
 
-    /// The same of `count` rows that `write(first, out)` gives piece by piece, so that no second copy of them all is made.
+    /// The same of `count` rows that `write(first, out)` gives piece by piece, so that no second copy of them all is made. While the card copies a
+    /// piece from page-locked memory, the next one is written.
     pub(crate) fn written(
         &self,
         what: &'static str,
@@ -183,23 +190,36 @@ impl Card {
         write: impl Fn(usize, &mut [f64]),
     ) -> Result<Buffer> {
         let buffer = self.zeros(what, rows * width)?;
-        // Pieces of about eight megabytes.
-        let piece = ((1 << 20) / width).max(1).min(count.max(1));
-        let (mut read, mut room) = (vec![0.0; piece * columns], vec![0.0; piece * width]);
-        for first in (0..count).step_by(piece) {
-            let some = piece.min(count - first);
-            write(first, &mut read[..some * columns]);
-            let numbers = if columns == width {
-                &read[..some * columns]
+        let piece = (PIECE / width).max(1).min(count.max(1));
+        let mut read = vec![0.0; if columns == width { 0 } else { piece * columns }];
+        let mut widened = |first: usize, out: &mut [f64]| {
+            if columns == width {
+                return write(first, out);
+            }
+            let read = &mut read[..out.len() / width * columns];
+            write(first, read);
+            for (to, from) in out.chunks_exact_mut(width).zip(read.chunks_exact(columns)) {
+                to[..columns].copy_from_slice(from);
+                to[columns..].fill(0.0);
+            }
+        };
+        let mut guard = self.0.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let staging = guard.get_or_insert_with(|| {
+            let two = [PIECE; 2].map(|len| Staging::new(&self.0.context, len));
+            two.into_iter().collect::<Result<_>>().unwrap_or_default()
+        });
+        let is_locked = !staging.is_empty() && piece * width <= PIECE;
+        let mut plain = vec![0.0; if is_locked { 0 } else { piece * width }];
+        for (i, first) in (0..count).step_by(piece).enumerate() {
+            let some = piece.min(count - first) * width;
+            if is_locked {
+                let staging = &mut staging[i % 2];
+                widened(first, &mut staging.room()?[..some]);
+                staging.send(&buffer, first * width, some)?;
             } else {
-                for (to, from) in
-                    room.chunks_exact_mut(width).zip(read[..some * columns].chunks_exact(columns))
-                {
-                    to[..columns].copy_from_slice(from);
-                }
-                &room[..some * width]
-            };
-            buffer.write(first * width, numbers)?;
+                widened(first, &mut plain[..some]);
+                buffer.write(first * width, &plain[..some])?;
+            }
         }
         Ok(buffer)
     }

@@ -7,10 +7,10 @@ use crate::{
     rounding,
     rows::CardRows,
     shape::Shape,
-    table::{Header, Moments, Normal, Rule, Table},
+    table::{FormWeights, Forms, Header, Moments, Normal, Rule, Table},
     twin,
 };
-use provi::device::{Device, DeviceFailure, DeviceFamily, DeviceRounding, DeviceRows, Held};
+use provi::device::{Device, DeviceFailure, DeviceFamily, DeviceRounding, DeviceRows, FORM_COLUMNS, Held};
 use std::fmt;
 
 impl Family {
@@ -68,7 +68,8 @@ impl Device for Card {
 
     fn needed(&self, rows: usize, columns: usize, draws: usize) -> u64 {
         let shape = Shape { rows, columns };
-        shape.resident_bytes().saturating_add(shape.working_bytes(draws, true))
+        let forms = if columns <= FORM_COLUMNS { shape.form_bytes() } else { 0 };
+        shape.resident_bytes().saturating_add(shape.working_bytes(draws, true).max(forms))
     }
 
     fn free(&self) -> Result<u64, DeviceFailure> {
@@ -120,6 +121,10 @@ impl Held for CardRows {
 
     fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>, DeviceFailure> {
         Ok(CardRows::gram(self, first, values)?)
+    }
+
+    fn forms(&self, first: usize, factor: &[f64], values: &FormWeights<'_>) -> Result<Forms, DeviceFailure> {
+        Ok(CardRows::forms(self, first, factor, values)?)
     }
 }
 
@@ -214,5 +219,9 @@ impl Held for TwinRows {
 
     fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>, DeviceFailure> {
         Ok(twin::gram(&self.table(), first, values)?)
+    }
+
+    fn forms(&self, first: usize, factor: &[f64], values: &FormWeights<'_>) -> Result<Forms, DeviceFailure> {
+        Ok(twin::forms(&self.table(), first, factor, values)?)
     }
 }

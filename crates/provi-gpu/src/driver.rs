@@ -53,6 +53,13 @@ functions! {
     fill = "cuMemsetD8_v2"(u64, u8, usize);
     to_card = "cuMemcpyHtoD_v2"(u64, *const c_void, usize);
     to_host = "cuMemcpyDtoH_v2"(*mut c_void, u64, usize);
+    lock = "cuMemHostAlloc"(*mut *mut c_void, usize, c_uint);
+    unlock = "cuMemFreeHost"(*mut c_void);
+    send = "cuMemcpyHtoDAsync_v2"(u64, *const c_void, usize, Handle);
+    event = "cuEventCreate"(*mut Handle, c_uint);
+    record = "cuEventRecord"(Handle, Handle);
+    reached = "cuEventSynchronize"(Handle);
+    forget = "cuEventDestroy_v2"(Handle);
     load = "cuModuleLoadData"(*mut Handle, *const c_void);
     unload = "cuModuleUnload"(Handle);
     function = "cuModuleGetFunction"(*mut Handle, Handle, *const c_char);
@@ -77,6 +84,8 @@ pub(crate) enum Attribute {
 }
 
 const OUT_OF_MEMORY: Code = 2;
+/// An event without a time.
+const UNTIMED: c_uint = 2;
 const DYNAMIC_SHARED_MEMORY: c_int = 8;
 
 impl Driver {
@@ -315,6 +324,86 @@ impl Buffer {
             )
         };
         self.context.check("cuMemcpyDtoH", code)
+    }
+}
+
+/// Page-locked memory of the processor, from which the card copies while the processor goes on.
+pub(crate) struct Staging {
+    context: std::sync::Arc<Context>,
+    memory: *mut f64,
+    len: usize,
+    /// Reached when the card has copied what was sent last.
+    copied: Handle,
+}
+
+// SAFETY: it owns its memory, and the driver's functions may be called from any thread.
+unsafe impl Send for Staging {}
+
+impl Staging {
+    /// Memory for so many numbers, all zero.
+    pub(crate) fn new(context: &std::sync::Arc<Context>, len: usize) -> Result<Self> {
+        context.enter()?;
+        let functions = context.functions();
+        let mut copied = std::ptr::null_mut();
+        // SAFETY: writes a handle, which is destroyed when `Self` is dropped.
+        context.check("cuEventCreate", unsafe { (functions.event)(&mut copied, UNTIMED) })?;
+        let (memory, len) = (std::ptr::null_mut(), len.max(1));
+        let mut staging = Self { context: context.clone(), memory, len, copied };
+        let mut address = std::ptr::null_mut();
+        // SAFETY: writes an address of at least that many bytes, which is freed when `staging` is dropped.
+        let code = unsafe { (functions.lock)(&mut address, 8 * len, 0) };
+        context.check("cuMemHostAlloc", code)?;
+        staging.memory = address.cast();
+        // SAFETY: the memory has room for `len` numbers, nobody else knows it, and zero bytes are the number 0.
+        unsafe { std::ptr::write_bytes(staging.memory, 0, len) };
+        Ok(staging)
+    }
+
+    /// The numbers, once the card has copied what was sent before.
+    pub(crate) fn room(&mut self) -> Result<&mut [f64]> {
+        self.wait()?;
+        // SAFETY: the memory has `len` numbers, which were written by `new`; the card no longer reads them, and `self` is borrowed alone.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.memory, self.len) })
+    }
+
+    /// Lets the card copy the first `count` numbers to a buffer, from entry `at` on, after everything that was started before.
+    pub(crate) fn send(&mut self, to: &Buffer, at: usize, count: usize) -> Result<()> {
+        fits(to.len, at, count)?;
+        fits(self.len, 0, count)?;
+        self.context.enter()?;
+        let functions = self.context.functions();
+        let address = to.address + 8 * at as u64;
+        // SAFETY: both sides have `count` numbers there. The memory is neither changed nor freed before the event is reached, and
+        // freeing the buffer waits for the card.
+        let code = unsafe { (functions.send)(address, self.memory.cast(), 8 * count, std::ptr::null_mut()) };
+        self.context.check("cuMemcpyHtoDAsync", code)?;
+        // SAFETY: an event of this context, on the stream of the copy.
+        let code = unsafe { (functions.record)(self.copied, std::ptr::null_mut()) };
+        self.context.check("cuEventRecord", code)
+    }
+
+    /// An event that was never recorded counts as reached.
+    fn wait(&self) -> Result<()> {
+        self.context.enter()?;
+        // SAFETY: an event of this context.
+        let code = unsafe { (self.context.functions().reached)(self.copied) };
+        self.context.check("cuEventSynchronize", code)
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // If the driver no longer answers, the memory stays: the card may still read it.
+        if self.wait().is_err() {
+            return;
+        }
+        let functions = self.context.functions();
+        // SAFETY: created by `new` and destroyed once; the card has copied everything. A failure leaves nothing to do.
+        let _ = unsafe { (functions.forget)(self.copied) };
+        if !self.memory.is_null() {
+            // SAFETY: as above.
+            let _ = unsafe { (functions.unlock)(self.memory.cast()) };
+        }
     }
 }
 

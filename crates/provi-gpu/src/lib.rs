@@ -7,6 +7,7 @@
 //! - the energies Σ_n w_n φ(x_nᵀz_k + o_n) of a block of draws, φ fused into the product, so that predictors never leave
 //!   the registers, and their gradients;
 //! - exact expectations under a Gaussian, with the Hessian;
+//! - weighted quadratic, cubic and quartic forms of the rows, in the coordinates where a Gaussian is standard;
 //! - draws, with the bits of [`provi_kernels::normals`].
 //!
 //! **Bits.** Every sum has one order, which the shape of the problem decides ([`Shape`]): no atomics, nothing that
@@ -64,4 +65,4 @@ pub use error::{Error, Result};
 pub use family::Family;
 pub use rows::CardRows;
 pub use shape::{Shape, TILE_DRAWS, TILE_ROWS};
-pub use table::{Header, Moments, Normal, Rule, Table};
+pub use table::{FormWeights, Forms, Header, Moments, Normal, Rule, Table};

@@ -8,7 +8,9 @@ use crate::{
     shape::{
         CHUNK, EXPECT_ROWS, MOST_DRAWS, MOST_SLOPES, SHARED, SHARED_CONTRACT, Shape, TILE_DRAWS, TILE_ROWS,
     },
-    table::{Header, Moments, Normal, Rule, Table, check_rules, check_stripe},
+    table::{
+        FormWeights, Forms, Header, Moments, Normal, Rule, Table, check_forms, check_rules, check_stripe,
+    },
 };
 use std::sync::Arc;
 
@@ -102,8 +104,16 @@ impl CardRows {
                 let own = Arg::At(&partial, chunk * batch);
                 self.launch_density("density_slopes", at, batch, tiles, own, (&slopes).into())?;
                 chunk += (to - from).div_ceil(chunk_rows);
-                let a = (Arg::from(&slopes), batch);
-                self.contract(a, Arg::Nothing, (from, self.shape.rows.min(to)), false, from > 0, &products)?;
+                let (a, b) = ((Arg::from(&slopes), batch), self.rows_from(from));
+                let count = self.shape.rows.min(to) - from;
+                self.contract(
+                    a,
+                    b,
+                    Arg::Nothing,
+                    count,
+                    Pieces { symmetric: false, onto: from > 0 },
+                    &products,
+                )?;
             }
             self.reduce(&partial, self.shape.chunks(), batch, false, &sums)?;
             sums.read(0, part)?;
@@ -116,7 +126,7 @@ impl CardRows {
 
     /// Exact expectations under q, with the Hessian: the bits of [`crate::twin::expectations`].
     pub fn expectations(&self, q: &Normal<'_>, rules: &[Rule<'_>]) -> Result<Moments> {
-        let (d, width, rows) = (self.shape.columns, self.shape.width(), self.shape.rows);
+        let (d, rows) = (self.shape.columns, self.shape.rows);
         q.check(d)?;
         check_rules(rules)?;
         let padded = self.shape.padded_rows();
@@ -162,24 +172,101 @@ impl CardRows {
         partial.read(0, &mut values)?;
         let value = values[1..].iter().fold(values[0], |sum, x| sum + x);
         let gradient = self.columns(&first)?;
-        let products = self.card.zeros("the Hessian", width * width)?;
-        let mut hessian = vec![0.0; width * width];
-        self.contract((Arg::from(&self.design), width), (&second).into(), (0, rows), true, false, &products)?;
-        products.read(0, &mut hessian)?;
-        let entry = |e: usize| hessian[(e / d).max(e % d) * width + (e / d).min(e % d)];
-        Ok(Moments { value, gradient, hessian: (0..d * d).map(entry).collect() })
+        let hessian = self.gram_of(self.rows_from(0), d, (&second).into(), rows)?;
+        Ok(Moments { value, gradient, hessian })
     }
 
     /// Σ_n v_n x_n x_nᵀ over as many rows as there are numbers, from row `first` on: d × d numbers.
     pub fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>> {
         let Shape { rows, columns: d } = self.shape;
         check_stripe(rows, first, values)?;
+        let weights = self.weights(values)?;
+        self.gram_of(self.rows_from(first), d, (&weights).into(), values.len())
+    }
+
+    /// The forms of as many rows as `third` has numbers, from row `first` on: the bits of [`crate::twin::forms`].
+    pub fn forms(&self, first: usize, factor: &[f64], values: &FormWeights<'_>) -> Result<Forms> {
+        let Shape { rows, columns: d } = self.shape;
+        check_forms((rows, d), first, factor, values)?;
+        let (width, all, wide) = (self.shape.width(), values.third.len(), d * (d + 1) / 2);
+        let padded = wide.next_multiple_of(4);
+        let most = self.shape.form_rows().min(all.next_multiple_of(CHUNK));
+        let packed = self.card.zeros("factor", factor.len())?;
+        packed.write(0, factor)?;
+        let whitened = self.card.zeros("rows where q is standard", most * width)?;
+        let squares = self.card.zeros("squares of rows", most * padded)?;
+        let weights = self.card.zeros("weights of forms", most)?;
+        let mut out = Forms::zeros(d, values);
+        for from in (0..all).step_by(most) {
+            let count = most.min(all - from);
+            let args = [
+                Arg::At(&self.design, (first + from) * width),
+                (&packed).into(),
+                Arg::Long(count as i64),
+                Arg::Int(integer("columns", d)?),
+                Arg::Int(integer("columns", width)?),
+                (&whitened).into(),
+            ];
+            self.card.each(count * width, "whiten", &args)?;
+            let args = [
+                (&whitened).into(),
+                Arg::Long(count as i64),
+                Arg::Int(integer("columns", d)?),
+                Arg::Int(integer("columns", width)?),
+                Arg::Int(integer("products", padded)?),
+                (&squares).into(),
+            ];
+            self.card.each(count * padded, "squares", &args)?;
+            let (a, b) = ((Arg::from(&whitened), width), (Arg::from(&squares), padded));
+            weights.write(0, &values.third[from..][..count])?;
+            let products = self.card.zeros("a cubic form", width * padded)?;
+            self.contract(
+                a,
+                b,
+                (&weights).into(),
+                count,
+                Pieces { symmetric: false, onto: false },
+                &products,
+            )?;
+            let mut found = vec![0.0; width * padded];
+            products.read(0, &mut found)?;
+            for (to, row) in out.third.chunks_exact_mut(wide).zip(found.chunks_exact(padded)) {
+                to.iter_mut().zip(row).for_each(|(to, x)| *to += x);
+            }
+            let quadratic = values.quadratic.iter().zip(&mut out.quadratic).map(|(v, to)| (v, to, a, d));
+            let quartic = values.quartic.iter().zip(&mut out.quartic).map(|(v, to)| (v, to, b, wide));
+            for (values, to, side, columns) in quadratic.chain(quartic) {
+                weights.write(0, &values[from..][..count])?;
+                let gram = self.gram_of(side, columns, (&weights).into(), count)?;
+                to.iter_mut().zip(&gram).for_each(|(to, x)| *to += x);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The design from a row on, and its width.
+    fn rows_from(&self, first: usize) -> (Arg<'_>, usize) {
         let width = self.shape.width();
+        (Arg::At(&self.design, first * width), width)
+    }
+
+    fn weights(&self, values: &[f64]) -> Result<Buffer> {
         let weights = self.card.zeros("weights of a Gram matrix", values.len())?;
         weights.write(0, values)?;
+        Ok(weights)
+    }
+
+    /// Σ_n v_n a_n a_nᵀ for the first `columns` numbers of `count` rows a_n: all entries.
+    fn gram_of(
+        &self,
+        a: (Arg<'_>, usize),
+        columns: usize,
+        values: Arg<'_>,
+        count: usize,
+    ) -> Result<Vec<f64>> {
+        let (d, width) = (columns, a.1);
         let products = self.card.zeros("a Gram matrix", width * width)?;
-        let a = (Arg::At(&self.design, first * width), width);
-        self.contract(a, (&weights).into(), (first, first + values.len()), true, false, &products)?;
+        self.contract(a, a, values, count, Pieces { symmetric: true, onto: false }, &products)?;
         let mut found = vec![0.0; width * width];
         products.read(0, &mut found)?;
         let entry = |e: usize| found[(e / d).max(e % d) * width + (e / d).min(e % d)];
@@ -290,36 +377,34 @@ impl CardRows {
         Ok(out)
     }
 
-    /// out = Σ_n a_n v_n x_nᵀ over the rows from `rows.0` to `rows.1`, of which a has the first at its start; onto what `out`
-    /// was if so asked. Chunks are taken as many at a time as fit into the room, and added in order.
+    /// out = Σ_n a_n v_n b_nᵀ over `count` rows. Chunks are taken as many at a time as fit into the room, and added in order.
     fn contract(
         &self,
         (a, width_a): (Arg<'_>, usize),
+        (b, width_b): (Arg<'_>, usize),
         values: Arg<'_>,
-        rows: (usize, usize),
-        symmetric: bool,
-        onto: bool,
+        count: usize,
+        pieces: Pieces,
         out: &Buffer,
     ) -> Result<()> {
-        let width = self.shape.width();
-        let length = width_a * width;
-        let at_once = self.shape.chunks_at_once(rows.1 - rows.0, length);
+        let length = width_a * width_b;
+        let at_once = self.shape.chunks_at_once(count, length);
         let partial = self.card.zeros("partial products", at_once * length)?;
-        let across = width.div_ceil(64);
-        let tiles = if symmetric { across * (across + 1) / 2 } else { width_a.div_ceil(64) * across };
-        let mut onto = onto;
-        for from in (rows.0..rows.1).step_by(at_once * CHUNK) {
-            let to = rows.1.min(from + at_once * CHUNK);
-            let chunks = (to - from).div_ceil(CHUNK);
+        let across = width_b.div_ceil(64);
+        let tiles = if pieces.symmetric { across * (across + 1) / 2 } else { width_a.div_ceil(64) * across };
+        let mut onto = pieces.onto;
+        for from in (0..count).step_by(at_once * CHUNK) {
+            let rows = (at_once * CHUNK).min(count - from);
+            let chunks = rows.div_ceil(CHUNK);
             let args = [
-                a.after((from - rows.0) * width_a),
-                Arg::Int(integer("draws", width_a)?),
-                Arg::At(&self.design, from * width),
-                Arg::Int(integer("columns", width)?),
-                values.after(from - rows.0),
-                Arg::Long((to - from) as i64),
+                a.after(from * width_a),
+                Arg::Int(integer("columns", width_a)?),
+                b.after(from * width_b),
+                Arg::Int(integer("columns", width_b)?),
+                values.after(from),
+                Arg::Long(rows as i64),
                 Arg::Long(CHUNK as i64),
-                Arg::Int(i32::from(symmetric)),
+                Arg::Int(i32::from(pieces.symmetric)),
                 (&partial).into(),
             ];
             let blocks = [integer("tiles", tiles)? as u32, chunks as u32];
@@ -333,4 +418,12 @@ impl CardRows {
         }
         if onto { Ok(()) } else { Err(Error::Shape { what: "rows", found: 0, expected: 1 }) }
     }
+}
+
+/// Which entries of a product are taken, and whether they are added to what is there.
+#[derive(Clone, Copy)]
+struct Pieces {
+    /// Those on and under the diagonal alone.
+    symmetric: bool,
+    onto: bool,
 }

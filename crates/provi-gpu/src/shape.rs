@@ -131,6 +131,22 @@ impl Shape {
         (ROOM / length.max(1)).clamp(1, rows.div_ceil(CHUNK).max(1))
     }
 
+    /// Rows whose squares, d(d+1)/2 numbers each, are kept at once: whole chunks.
+    pub(crate) fn form_rows(self) -> usize {
+        let wide = self.columns.saturating_mul(self.columns + 1) / 2;
+        (ROOM / wide.max(1) / CHUNK).max(1) * CHUNK
+    }
+
+    /// Bytes that [`crate::CardRows::forms`] needs beside the rows.
+    #[must_use]
+    pub fn form_bytes(self) -> u64 {
+        let wide = (self.columns * (self.columns + 1) / 2).next_multiple_of(4);
+        let rows = self.form_rows().min(self.rows.next_multiple_of(CHUNK));
+        let products = wide * wide;
+        let partial = self.chunks_at_once(rows, products) * products;
+        8 * (rows * (wide + self.width() + 1) + products + partial) as u64
+    }
+
     /// Rows of a slab whose slopes are kept while their products are taken: whole chunks of energies and of rows, so that a
     /// gradient's bits do not depend on the draws beside it.
     pub(crate) fn slab_rows(self, draws: usize) -> usize {

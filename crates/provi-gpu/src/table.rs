@@ -5,7 +5,9 @@ use crate::{
     family::{Family, Kind},
     shape::Shape,
 };
-pub use provi::device::{DeviceMoments as Moments, DeviceRule as Rule};
+pub use provi::device::{
+    DeviceFormWeights as FormWeights, DeviceForms as Forms, DeviceMoments as Moments, DeviceRule as Rule,
+};
 
 /// Rows: s_n = x_nᵀz + o_n, and −log p(y|z) = Σ_n w_n φ(s_n) up to a constant.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +141,19 @@ pub(crate) fn check_stripe(rows: usize, first: usize, values: &[f64]) -> Result<
         return Err(Error::Shape { what: "rows of a Gram matrix", found: end, expected: rows });
     }
     Ok(())
+}
+
+/// Refuses forms whose weights or factor do not fit to a table of so many rows and columns.
+pub(crate) fn check_forms(
+    (rows, columns): (usize, usize),
+    first: usize,
+    factor: &[f64],
+    values: &FormWeights<'_>,
+) -> Result<()> {
+    check_stripe(rows, first, values.third)?;
+    same_length("factor", factor.len(), columns * (columns + 1) / 2)?;
+    let mut all = values.quadratic.iter().chain(&values.quartic);
+    all.try_for_each(|one| same_length("weights of a form", one.len(), values.third.len()))
 }
 
 pub(crate) fn check_rules(rules: &[Rule<'_>]) -> Result<()> {

@@ -13,7 +13,7 @@ pub use expectation::expectations;
 use crate::{
     error::Result,
     shape::CHUNK,
-    table::{Normal, Table, check_stripe},
+    table::{FormWeights, Forms, Normal, Table, check_forms, check_stripe},
 };
 
 /// s_n = o_n + Σ_j z_j x_nj, one chain of fused multiply-adds along the columns.
@@ -63,8 +63,55 @@ pub fn gram(table: &Table<'_>, first: usize, values: &[f64]) -> Result<Vec<f64>>
     check_stripe(table.response.len(), first, values)?;
     let left = |n: usize, i: usize| row(table, first + n)[i] * values[n];
     let found = contract(values.len(), (d, d), left, |n, j| row(table, first + n)[j]);
-    // Those on and under the diagonal.
-    Ok((0..d * d).map(|e| found[(e / d).max(e % d) * d + (e / d).min(e % d)]).collect())
+    Ok(lower_mirrored(&found, d))
+}
+
+/// The forms of as many rows as `third` has numbers, from row `first` on, in pieces of [`Shape::form_rows`](crate::Shape).
+pub fn forms(table: &Table<'_>, first: usize, factor: &[f64], values: &FormWeights<'_>) -> Result<Forms> {
+    let d = table.columns;
+    check_forms((table.response.len(), d), first, factor, values)?;
+    let (most, wide) = (table.shape().form_rows(), d * (d + 1) / 2);
+    let mut out = Forms::zeros(d, values);
+    for from in (0..values.third.len()).step_by(most) {
+        let count = most.min(values.third.len() - from);
+        let whitened: Vec<f64> =
+            (0..count).flat_map(|n| whiten(row(table, first + from + n), factor)).collect();
+        let squares: Vec<f64> = whitened.chunks_exact(d).flat_map(square).collect();
+        let add = |to: &mut [f64], found: &[f64]| to.iter_mut().zip(found).for_each(|(to, x)| *to += x);
+        let cubic = contract(
+            count,
+            (d, wide),
+            |n, i| whitened[n * d + i] * values.third[from + n],
+            |n, k| squares[n * wide + k],
+        );
+        add(&mut out.third, &cubic);
+        let quadratic = values.quadratic.iter().zip(&mut out.quadratic).map(|(v, to)| (v, to, &whitened, d));
+        let quartic = values.quartic.iter().zip(&mut out.quartic).map(|(v, to)| (v, to, &squares, wide));
+        for (v, to, of, columns) in quadratic.chain(quartic) {
+            let left = |n: usize, i: usize| of[n * columns + i] * v[from + n];
+            let found = contract(count, (columns, columns), left, |n, j| of[n * columns + j]);
+            add(to, &lower_mirrored(&found, columns));
+        }
+    }
+    Ok(out)
+}
+
+/// Cᵀx, C packed by rows: a chain of fused multiply-adds for each entry.
+fn whiten(row: &[f64], factor: &[f64]) -> Vec<f64> {
+    let entry = |j| (j..row.len()).fold(0.0, |sum: f64, i| row[i].mul_add(factor[i * (i + 1) / 2 + j], sum));
+    (0..row.len()).map(entry).collect()
+}
+
+/// vec(aaᵀ) with √2 off the diagonal.
+fn square(a: &[f64]) -> Vec<f64> {
+    let product =
+        |i: usize, j: usize| if i == j { a[i] * a[i] } else { (std::f64::consts::SQRT_2 * a[i]) * a[j] };
+    (0..a.len()).flat_map(|i| (0..=i).map(move |j| product(i, j))).collect()
+}
+
+/// The entries on and under the diagonal, and their mirror.
+fn lower_mirrored(found: &[f64], d: usize) -> Vec<f64> {
+    (0..d * d).map(|e| found[(e / d).max(e % d) * d + (e / d).min(e % d)]).collect()
 }
 
 pub(crate) fn row<'a>(table: &Table<'a>, n: usize) -> &'a [f64] {

@@ -1,8 +1,8 @@
 //! The whole route on a machine without a card: fit, audit on a device, certificate, exact draws. The device runs the twins of the kernels.
 
 use provi::device::{
-    Device, DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, DeviceRule, Held,
-    OnDevice,
+    Device, DeviceFailure, DeviceFamily, DeviceFormWeights, DeviceForms, DeviceMoments, DeviceRounding,
+    DeviceRows, DeviceRule, Held, OnDevice,
 };
 use provi::exact_draws::ExactDraws;
 use provi::solve::Solver;
@@ -98,8 +98,13 @@ enum What {
     Grams(f64),
     /// Two entries of Gram matrices change places.
     SwappedGrams,
+    /// One kind of forms is larger by that part: cubic, quadratic, quartic.
+    Forms(usize, f64),
+    /// Two rows and columns of a kind of forms change places.
+    SwappedForms(usize),
     FailToExpect,
     FailToMultiply,
+    FailToForm,
     Fail,
     Refuse,
 }
@@ -157,8 +162,11 @@ impl Held for OddRows {
             | What::Expectations(_)
             | What::Grams(_)
             | What::SwappedGrams
+            | What::Forms(..)
+            | What::SwappedForms(_)
             | What::FailToExpect
-            | What::FailToMultiply => {}
+            | What::FailToMultiply
+            | What::FailToForm => {}
         }
         if let Some(out) = gradients {
             out.copy_from_slice(&slopes);
@@ -194,6 +202,29 @@ impl Held for OddRows {
         }
         Ok(found)
     }
+
+    fn forms(
+        &self,
+        first: usize,
+        factor: &[f64],
+        weights: &DeviceFormWeights<'_>,
+    ) -> Result<DeviceForms, DeviceFailure> {
+        let mut found = self.rows.forms(first, factor, weights)?;
+        let of_kind = |found: &mut DeviceForms, kind: usize, change: &dyn Fn(&mut [f64])| match kind {
+            0 => change(&mut found.third),
+            1 => found.quadratic.iter_mut().for_each(|form| change(form)),
+            _ => found.quartic.iter_mut().for_each(|form| change(form)),
+        };
+        match self.of.what {
+            What::Forms(kind, part) => {
+                of_kind(&mut found, kind, &|form| form.iter_mut().for_each(|x| *x *= 1.0 + part))
+            }
+            What::SwappedForms(kind) => of_kind(&mut found, kind, &|form| form.swap(0, 2)),
+            What::FailToForm => return Err(DeviceFailure::Lost("no answer".into())),
+            _ => {}
+        }
+        Ok(found)
+    }
 }
 
 #[test]
@@ -206,6 +237,7 @@ fn a_certificate_by_a_device_is_that_of_the_processor() {
         assert!(on.draws() > 0 && on.warnings().is_empty() && on.notes().is_empty(), "{family:?} {on:?}");
         // A Gaussian target has one curvature everywhere, and needs no other Gram matrix.
         assert!(on.grams() > 0 || matches!(family, Family::Gaussian { .. }), "{family:?} {on:?}");
+        assert!(on.forms() > 0 || matches!(family, Family::Gaussian { .. }), "{family:?} {on:?}");
         assert!(agree(here, there), "{family:?}: {here:?} {there:?}");
         // The same bits again.
         let again = certified(&model.with_device(OnDevice::with_least_work(Twins, 0)));
@@ -284,6 +316,28 @@ fn gram_matrices_of_a_device_are_compared_and_may_be_lost() {
             let said = on.warnings().join(" ");
             let expected = if matches!(what, What::FailToMultiply) { "was lost" } else { "in a Gram matrix" };
             assert!(said.contains(expected) && on.grams() == 0 && on.is_gone(), "{what:?}: {said}");
+            assert!(agree(here, there), "{:?} {what:?}: {here:?} {there:?}", model.family());
+        }
+    }
+}
+
+/// The same of cubic and quartic forms of the rows.
+#[test]
+fn forms_of_a_device_are_compared_and_may_be_lost() {
+    let mut kinds = vec![What::FailToForm];
+    for kind in 0..3 {
+        kinds.extend([What::Forms(kind, 1e-6), What::Forms(kind, -1e-9), What::Forms(kind, f64::NAN)]);
+        kinds.push(What::SwappedForms(kind));
+    }
+    for what in kinds {
+        for model in [0, 2, 4].map(|k| models().swap_remove(k)) {
+            let on = Odd::on(usize::MAX, what);
+            let here = certified(&model);
+            let there = certified(&model.clone().with_device(on.clone()));
+            let said = on.warnings().join(" ");
+            let expected =
+                if matches!(what, What::FailToForm) { "was lost" } else { "in a form of the rows" };
+            assert!(said.contains(expected) && on.forms() == 0 && on.is_gone(), "{what:?}: {said}");
             assert!(agree(here, there), "{:?} {what:?}: {here:?} {there:?}", model.family());
         }
     }

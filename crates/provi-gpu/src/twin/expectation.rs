@@ -41,9 +41,7 @@ pub fn expectations(table: &Table<'_>, q: &Normal<'_>, rules: &[Rule<'_>]) -> Re
         }
     }
     let hessian = super::contract(rows, (d, d), |n, i| design(n, i) * terms[n][2], design);
-    // The card has the lower half, and so the upper is its mirror.
-    let hessian = (0..d * d).map(|e| hessian[(e / d).max(e % d) * d + (e / d).min(e % d)]).collect();
-    Ok(Moments { value, gradient, hessian })
+    Ok(Moments { value, gradient, hessian: super::lower_mirrored(&hessian, d) })
 }
 
 /// ‖Cᵀx‖²: column c of C belongs to tile c/128, warp (c/32) mod 4, and there to thread c mod 8 with place (c/8) mod 4. A thread adds

@@ -1,6 +1,6 @@
 use super::functions::{add, exp_negative, exp_one, ln_one, potential};
 use crate::{
-    Family, Normal, Rule, Table,
+    Family, FormWeights, Forms, Normal, Rule, Table,
     family::Kind,
     rounding::{self, Sizes},
     twin,
@@ -276,6 +276,53 @@ fn gram_matrices_are_within_their_chain() {
     let other = twin::gram(&table, 100, &planted).unwrap();
     assert!((other[0] - found[0]).abs() > chain * found[0]);
     assert!(twin::gram(&table, 101, &values).is_err() && twin::gram(&table, 0, &[]).is_err());
+}
+
+/// Forms where a Gaussian is standard against their definition, term by term in any order of the sums; a part of the rows.
+#[test]
+fn forms_are_those_of_their_definition() {
+    let (rows, columns, first) = (5000, 3, 70);
+    let problem = Problem::new(Family::Logistic, rows, columns, false);
+    let table = problem.table();
+    let factor = [1.1, -0.3, 0.8, 0.2, 0.4, 1.7];
+    let count = rows - first - 9;
+    let (third, one, two) = (numbers(31, count), numbers(32, count), numbers(33, count));
+    let [one, two] = [one, two].map(|v| v.iter().map(|v| 1.0 + v).collect::<Vec<_>>());
+    let weights = FormWeights { third: &third, quadratic: vec![&one, &two], quartic: vec![&two] };
+    let found = twin::forms(&table, first, &factor, &weights).unwrap();
+    let mut truth = Forms::zeros(columns, &weights);
+    let mut size = 0.0;
+    for n in 0..count {
+        let x = twin::row(&table, first + n);
+        let entry = |j: usize| (j..3).map(|i| x[i] * factor[i * (i + 1) / 2 + j]).sum::<f64>();
+        let b = [entry(0), entry(1), entry(2)];
+        let r = std::f64::consts::SQRT_2;
+        let s = [b[0] * b[0], r * b[1] * b[0], b[1] * b[1], r * b[2] * b[0], r * b[2] * b[1], b[2] * b[2]];
+        let add = |to: &mut [f64], v: f64, left: &[f64], right: &[f64]| {
+            for (to, x) in to.chunks_exact_mut(right.len()).zip(left) {
+                to.iter_mut().zip(right).for_each(|(to, y)| *to += v * x * y);
+            }
+        };
+        add(&mut truth.third, third[n], &b, &s);
+        add(&mut truth.quadratic[0], one[n], &b, &b);
+        add(&mut truth.quadratic[1], two[n], &b, &b);
+        add(&mut truth.quartic[0], two[n], &s, &s);
+        let square = b.iter().map(|b| b * b).sum::<f64>();
+        size += 2.0 * (square + square * square);
+    }
+    let all = |forms: &Forms| {
+        let parts = forms.quadratic.iter().chain(&forms.quartic).flatten();
+        forms.third.iter().chain(parts).copied().collect::<Vec<_>>()
+    };
+    let (found, truth) = (all(&found), all(&truth));
+    let bound = rounding::gamma(count + 16) * size;
+    assert!(found.iter().zip(&truth).all(|(a, b)| (a - b).abs() <= bound), "{bound}");
+    // Far from what one row adds.
+    assert!(bound < 1e-6);
+    let short = FormWeights { third: &third, quadratic: vec![&one[1..]], quartic: Vec::new() };
+    assert!(twin::forms(&table, first, &factor, &short).is_err());
+    assert!(twin::forms(&table, 80, &factor, &weights).is_err());
+    assert!(twin::forms(&table, first, &factor[1..], &weights).is_err());
 }
 
 /// Sums alone: terms of one size, whose rounding errors pile up along the chain. γ_h holds, h = value_chain; the γ of a chain of

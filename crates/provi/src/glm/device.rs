@@ -11,6 +11,7 @@
 //! - **Loss.** A device that fails is not asked again. The processor takes the block that was lost, and every other one.
 
 use super::design::Design;
+use crate::base::matrix::packed_len;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -31,6 +32,9 @@ pub const MOST_DRAWS: usize = 4096;
 
 /// Rows of a Gram matrix that are handed over at once.
 pub const STRIPE: usize = 1 << 20;
+
+/// Columns up to which [`Held::forms`] is asked for.
+pub const FORM_COLUMNS: usize = 31;
 
 /// φ of the rows that a device may know, for a predictor s and a response y.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,6 +132,43 @@ pub struct DeviceMoments {
     pub hessian: Vec<f64>,
 }
 
+/// Weights of the forms of as many rows as each has numbers.
+#[derive(Clone, Debug)]
+pub struct DeviceFormWeights<'a> {
+    /// Of the cubic form, of either sign.
+    pub third: &'a [f64],
+    /// Of each quadratic form; none is negative.
+    pub quadratic: Vec<&'a [f64]>,
+    /// Of each quartic form; none is negative.
+    pub quartic: Vec<&'a [f64]>,
+}
+
+/// Forms of b_n = Cᵀa_n, with s(b) = vec(bbᵀ), √2 off the diagonal, packed by rows:
+/// ```text
+/// third = Σ_n v_n b_n s(b_n)ᵀ,   quadratic = Σ_n v_n b_n b_nᵀ,   quartic = Σ_n v_n s(b_n) s(b_n)ᵀ
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceForms {
+    /// d × d(d+1)/2 numbers.
+    pub third: Vec<f64>,
+    /// d × d numbers each, symmetric.
+    pub quadratic: Vec<Vec<f64>>,
+    /// d(d+1)/2 × d(d+1)/2 numbers each, symmetric.
+    pub quartic: Vec<Vec<f64>>,
+}
+
+impl DeviceForms {
+    /// The forms of no rows.
+    pub fn zeros(columns: usize, weights: &DeviceFormWeights<'_>) -> Self {
+        let wide = packed_len(columns);
+        Self {
+            third: vec![0.0; columns * wide],
+            quadratic: vec![vec![0.0; columns * columns]; weights.quadratic.len()],
+            quartic: vec![vec![0.0; wide * wide]; weights.quartic.len()],
+        }
+    }
+}
+
 /// Why a device did not do what it was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceFailure {
@@ -183,6 +224,15 @@ pub trait Held: fmt::Debug + Send + Sync {
 
     /// Σ_n v_n a_n a_nᵀ over as many rows as there are numbers v_n ≥ 0, from row `first` on: d × d numbers, symmetric.
     fn gram(&self, first: usize, values: &[f64]) -> Result<Vec<f64>, DeviceFailure>;
+
+    /// Forms of the rows from `first` on, for N(m, CCᵀ) with C packed by rows, of at most [`FORM_COLUMNS`] columns. The sums may be in any order, but
+    /// a number b_nj is at most d roundings off.
+    fn forms(
+        &self,
+        first: usize,
+        factor: &[f64],
+        weights: &DeviceFormWeights<'_>,
+    ) -> Result<DeviceForms, DeviceFailure>;
 }
 
 /// A device in use: clones share it, what it was used for, and whether it still works.
@@ -196,6 +246,7 @@ struct State {
     gone: AtomicBool,
     draws: AtomicU64,
     grams: AtomicU64,
+    forms: AtomicU64,
     warnings: Mutex<Vec<String>>,
     notes: Mutex<Vec<String>>,
 }
@@ -208,9 +259,16 @@ impl OnDevice {
 
     /// For blocks of at least that many rows × columns × draws.
     pub fn with_least_work(device: impl Device + 'static, least_work: u64) -> Self {
-        let (gone, draws, grams) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-        let (warnings, notes) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(State { device: Box::new(device), least_work, gone, draws, grams, warnings, notes }))
+        Self(Arc::new(State {
+            device: Box::new(device),
+            least_work,
+            gone: AtomicBool::new(false),
+            draws: AtomicU64::new(0),
+            grams: AtomicU64::new(0),
+            forms: AtomicU64::new(0),
+            warnings: Mutex::default(),
+            notes: Mutex::default(),
+        }))
     }
 
     /// The device.
@@ -240,6 +298,11 @@ impl OnDevice {
         self.0.grams.load(Ordering::Relaxed)
     }
 
+    /// Of how many rows it has taken cubic and quartic forms so far.
+    pub fn forms(&self) -> u64 {
+        self.0.forms.load(Ordering::Relaxed)
+    }
+
     /// That it was given up, and why.
     pub fn warnings(&self) -> Vec<String> {
         self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -252,6 +315,10 @@ impl OnDevice {
 
     pub(crate) fn took_grams(&self, count: usize) {
         self.0.grams.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn took_forms(&self, rows: usize) {
+        self.0.forms.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn took(&self, draws: usize) {

@@ -153,6 +153,10 @@ pub(crate) fn assert_provenance(audited: &Audited, expected: Provenance, name: &
     }
 }
 
+/// Problems that are audited at every answer, if they are small. The others are audited at a third of the answers, in turn: a long trial is one of
+/// many problems.
+const AT_EVERY_ANSWER: u64 = 240;
+
 /// One problem, audited at several answers, as it is and with its expectations hidden.
 pub(crate) fn trial(index: u64, draws: u64) -> Vec<Check> {
     let problem = super::problem::problem(index);
@@ -163,7 +167,7 @@ pub(crate) fn trial(index: u64, draws: u64) -> Vec<Check> {
         return Vec::new();
     }
     let best = optimum(&problem.target);
-    let small = problem.rows() <= 400 && problem.rows() * problem.dim() <= 3000;
+    let small = index < AT_EVERY_ANSWER && problem.rows() <= 400 && problem.rows() * problem.dim() <= 3000;
     let mut out = Vec::new();
     for (position, kind) in Kind::ALL.into_iter().enumerate() {
         let turn = (index / 4 + position as u64).is_multiple_of(3);

@@ -15,7 +15,7 @@ use crate::theory::envelope::Ring;
 use std::ops::Range;
 
 /// The most coefficients: quartics are matrices of d(d+1)/2 columns, and a pass over the rows makes one for each radius.
-const MOST: usize = 31;
+const MOST: usize = crate::glm::device::FORM_COLUMNS;
 /// Rows for each d³: from so many on quartics are next to nothing even if d columns bound them, which costs less above this number of
 /// coefficients.
 const NARROW: usize = 12;

@@ -10,8 +10,8 @@ use crate::base::stop;
 use crate::glm::Family;
 use crate::glm::design::BLOCK;
 use crate::glm::device::{
-    DeviceFailure, DeviceFamily, DeviceMoments, DeviceRounding, DeviceRows, DeviceRule, Held, OnDevice,
-    STRIPE,
+    DeviceFailure, DeviceFamily, DeviceFormWeights, DeviceForms, DeviceMoments, DeviceRounding, DeviceRows,
+    DeviceRule, Held, OnDevice, STRIPE,
 };
 use crate::target::rounding::gamma;
 use crate::target::standard::Standard;
@@ -30,8 +30,9 @@ pub(super) struct Aside {
     place: Place,
     /// The place of the same rows in standard coordinates, so that they are copied once.
     standard: Arc<Mutex<Option<(Standard, Place)>>>,
-    /// Whether a Gram matrix of the device was compared with the processor's.
+    /// Whether a Gram matrix of the device was compared with the processor's, and forms of third and fourth degree.
     has_grams: Arc<AtomicBool>,
+    has_forms: Arc<AtomicBool>,
 }
 
 /// Rows of which a thread finds the weights of Gram matrices at a time.
@@ -39,7 +40,8 @@ const PART: usize = 16 * BLOCK;
 
 impl Aside {
     fn new(on: OnDevice) -> Self {
-        Self { on, place: Place::default(), standard: Arc::default(), has_grams: Arc::default() }
+        let (has_grams, has_forms) = Default::default();
+        Self { on, place: Place::default(), standard: Arc::default(), has_grams, has_forms }
     }
 
     /// For rows that have changed.
@@ -288,10 +290,7 @@ impl Rows {
             return true;
         }
         let (d, count) = (self.design.columns(), grams.len());
-        // No two entries of a matrix have the same factor, so that one in the place of another is seen.
-        let along_which = |j: usize| 0.5 + 0.5 * (0.618_033_988_749_894_9 * j as f64).fract();
-        let direction: Vec<f64> =
-            (0..d).map(|j| if j % 3 == 1 { -along_which(j) } else { along_which(j) }).collect();
+        let direction = probe(d);
         let ones = vec![1.0; d];
         let mut own = vec![0.0; 2 * count];
         let chunks = Chunks { len: self.len(), size: PART, work: self.len().saturating_mul(d) };
@@ -335,6 +334,36 @@ impl Rows {
         }
         aside.has_grams.fetch_or(compared, Ordering::AcqRel);
         true
+    }
+
+    /// Whether a device has these rows, or gets them now, and forms of the cost of so many draws are enough work for it.
+    pub(super) fn has_forms_aside(&self, family: Family, q: &Gaussian<Triangular>, draws: usize) -> bool {
+        let held = |aside: &Aside| aside.place.get_or_init(|| self.held(&aside.on, q.mean())).is_some();
+        family == self.family && self.goes_aside(draws) && self.aside.as_ref().is_some_and(held)
+    }
+
+    /// Forms of the rows from `first` on from the device; `None` where the processor has to take them. `apart` says of the first ones how far
+    /// they are from the processor's and how far they may be, if that is too far.
+    pub(super) fn forms_aside(
+        &self,
+        q: &Gaussian<Triangular>,
+        first: usize,
+        weights: &DeviceFormWeights<'_>,
+        apart: impl FnOnce(&DeviceForms) -> Option<[f64; 2]>,
+    ) -> Option<DeviceForms> {
+        let aside = self.aside.as_ref().filter(|aside| !aside.on.is_gone())?;
+        let held = aside.place.get()?.as_deref()?;
+        let found = held.forms(first, q.factor(), weights);
+        let found = found.inspect_err(|failure| aside.on.failed(failure)).ok()?;
+        if !aside.has_forms.load(Ordering::Acquire) {
+            if let Some([off, bound]) = apart(&found) {
+                aside.on.disagrees("a form of the rows", off, bound);
+                return None;
+            }
+            aside.has_forms.store(true, Ordering::Release);
+        }
+        aside.on.took_forms(weights.third.len());
+        Some(found)
     }
 
     /// Copies the rows to the device, and compares it with the processor at a few of the points.
@@ -404,6 +433,12 @@ impl Rows {
         let (own, [value, slope]) = (self.energy_chains(), self.device_chains());
         [(own.value + own.chunks).max(value) as f64, (own.slope + own.chunks).max(slope) as f64]
     }
+}
+
+/// A direction in which matrices are compared. No two entries of a matrix have the same factor, so that one in the place of another is seen.
+pub(super) fn probe(d: usize) -> Vec<f64> {
+    let along = |j: usize| 0.5 + 0.5 * (0.618_033_988_749_894_9 * j as f64).fract();
+    (0..d).map(|j| if j % 3 == 1 { -along(j) } else { along(j) }).collect()
 }
 
 /// Runs `f` on threads of its own. Those of the caller may all wait for the result, and must not start on work that waits for it too.

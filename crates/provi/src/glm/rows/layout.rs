@@ -81,6 +81,16 @@ impl Layout {
         if self.is_flat { self.dim } else { self.wide() }
     }
 
+    /// Of how many coordinates of x a term of [`Layout::quartic`] is a product.
+    pub(crate) fn quartic_power(self) -> i32 {
+        if self.is_flat { 2 } else { 4 }
+    }
+
+    /// Every ring from `first` on, with both sides: the order of the matrices.
+    pub(crate) fn places(self, first: usize) -> impl Iterator<Item = (usize, usize)> {
+        (first..=self.rings).flat_map(|ring| [(ring, 0), (ring, 1)])
+    }
+
     /// Σ_nγ_n vec(a_na_nᵀ)vec(a_na_nᵀ)ᵀ, or Σ_nγ_n‖a_n‖²a_na_nᵀ, for γ⁻ (`side` 0) and γ⁺.
     pub(crate) fn quartic(self, ring: usize, side: usize) -> Range<usize> {
         let first = self.small();

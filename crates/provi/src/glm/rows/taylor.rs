@@ -2,6 +2,8 @@
 //!
 //! There the predictor of a row is s_n + a_n·x with a_n = Cᵀ times the row, and |a_n·x| ≤ r‖a_n‖ on the ball of radius r.
 
+mod aside;
+
 use super::shape::Shape;
 use super::{Layout, POWER, Rows};
 use crate::base::chunked::{self, Chunks};
@@ -17,8 +19,9 @@ use crate::target::rounding::deviations;
 use provi_kernels::axpy;
 use std::ops::Range;
 
-/// Rows that are taken together, at most, and blocks of them whose smaller sums are one partial sum.
+/// Rows that are taken together, at most, here and by a device, and blocks of them whose smaller sums are one partial sum.
 const TOGETHER: usize = 64 * BLOCK;
+const TOGETHER_THERE: usize = 4 * TOGETHER;
 const A_PART: usize = 4;
 
 /// A row in the coordinates where q is standard.
@@ -31,6 +34,17 @@ struct Seen {
     error: f64,
     weight: f64,
     response: f64,
+    /// φ‴, and what bounds it nearby.
+    third: f64,
+    steepest: f64,
+}
+
+impl Seen {
+    /// What (a_n·x)^power may be off by for unit x, and in a sum of rows.
+    fn lost(&self, power: i32, chain: f64) -> f64 {
+        let b = self.length;
+        f64::from(power) * 1.05 * self.error * b.powi(power - 1) + chain * b.powi(power)
+    }
 }
 
 impl Rows {
@@ -54,23 +68,33 @@ impl Rows {
         let around = Around { family, q, radii, layout, chain, centers: &centers, spreads: &spreads };
         let (small, quartics) = sums.split_at_mut(layout.small());
         let mut scratch = Scratch::default();
-        for first in (0..self.len()).step_by(TOGETHER) {
-            let count = TOGETHER.min(self.len() - first);
+        let is_there = self.has_forms_aside(family, q, aside::work(layout));
+        let together = if is_there { TOGETHER_THERE } else { TOGETHER };
+        for first in (0..self.len()).step_by(together) {
+            let count = together.min(self.len() - first);
             let chunks = Chunks { len: count, size: BLOCK, work: count * (d * d + 32 * radii.len()) };
             let blocks = chunked::map(chunks, |range| {
                 Block::new(self, around, first + range.start..first + range.end)
             });
+            let forms = is_there.then(|| self.forms_of(&blocks, around, first)).flatten();
             let work = count * (wide + (radii.len() + 1) * d) * d;
             let chunks = Chunks { len: blocks.len(), size: A_PART, work };
             let part = |range: Range<usize>, sums: &mut [f64], room: &mut [f64]| {
                 for block in blocks[range].iter().take_while(|_| !stop::trips()) {
-                    block.add_small(around, sums, room);
+                    block.add_scalars(around, sums);
+                    if forms.is_none() {
+                        block.add_small(around, sums, room);
+                    }
                 }
             };
             let room = wide.max(BLOCK * d);
             chunked::reduce(chunks, (small.len(), room), &mut scratch, part, |part| {
                 axpy(1.0, part, small);
             });
+            if let Some(forms) = forms {
+                aside::add(&forms, layout, small, quartics);
+                continue;
+            }
             let size = columns * columns;
             chunked::fill(quartics, size, count * quartics.len() / 2, |place, sums| {
                 let (ring, side) = (place / size / 2 + 1, place / size % 2);
@@ -140,6 +164,7 @@ impl Block {
             });
             let offset = rows.offset_size(n);
             let error = unit * far[k];
+            let [third, steepest] = around.family.third(means[k], rows.response[n]);
             let row = Seen {
                 mean: means[k],
                 off: (unit * (near[k] + offset)).max(1e-13 * means[k].abs()),
@@ -147,6 +172,8 @@ impl Block {
                 error,
                 weight: rows.weights[n],
                 response: rows.response[n],
+                third,
+                steepest,
             };
             let wide = row.length * (1.0 + 1e-12);
             reaches[1..].iter_mut().zip(around.radii).for_each(|(reach, radius)| *reach = radius * wide);
@@ -161,31 +188,26 @@ impl Block {
         self.shapes[k * self.rings + ring]
     }
 
+    /// A bound of φ″ of row k up to a radius.
+    fn curvature(&self, k: usize, (ring, side): (usize, usize)) -> f64 {
+        self.shape(k, ring).curvature[side]
+    }
+
     /// γ_n of row k up to a radius; with the flat layout times ‖a_n‖².
     fn fourth(&self, k: usize, (ring, side): (usize, usize), layout: Layout) -> f64 {
         let fourth = self.shape(k, ring).fourth[side];
         if layout.is_flat { fourth * self.seen[k].length.powi(2) } else { fourth }
     }
 
-    /// What is not a quartic.
-    fn add_small(&self, around: Around<'_>, sums: &mut [f64], room: &mut [f64]) {
+    /// What is no form: errors, lengths, rates.
+    fn add_scalars(&self, around: Around<'_>, sums: &mut [f64]) {
         let Around { family, layout, chain, .. } = around;
-        let (d, wide) = (layout.dim, layout.wide());
-        for (row, a) in self.seen.iter().zip(self.whitened.chunks_exact(d)) {
-            let [third, second] = family.third(row.mean, row.response);
+        for row in &self.seen {
             let b = row.length;
             // The bound changes by at most a factor e^off.
             let lost =
                 chain * b + 3.1 * row.error + b * if row.off < 0.5 { 1.7 * row.off } else { f64::INFINITY };
-            sums[layout.third_error()] += row.weight * second * 1.01 * b * b * lost;
-            let weight = row.weight * third;
-            if weight.abs() > 0.0 {
-                let squared = &mut room[..wide];
-                square(a, squared);
-                for (a, to) in a.iter().zip(sums[layout.third()].chunks_exact_mut(wide)) {
-                    axpy(weight * a, squared, to);
-                }
-            }
+            sums[layout.third_error()] += row.weight * row.steepest * 1.01 * b * b * lost;
             let (sign, factor) = match family.form(row.response) {
                 Form::Rate(rate) => (rate.sign, rate.factor),
                 Form::Cloglog(parts) => {
@@ -203,31 +225,37 @@ impl Block {
         // What Σ_nθ_nv_nv_nᵀ may be off by as a form of degree `power` in x.
         let mut add_error = |place: usize, power: i32, theta: &dyn Fn(usize) -> f64| {
             for (k, row) in self.seen.iter().enumerate() {
-                let (theta, b) = (row.weight * theta(k), row.length);
-                let part = f64::from(power) * 1.05 * row.error * b.powi(power - 1) + chain * b.powi(power);
+                let (theta, part) = (row.weight * theta(k), row.lost(power, chain));
                 sums[place] = if theta.is_finite() { sums[place] + theta * part } else { f64::INFINITY };
             }
         };
-        let rings = 0..=layout.rings;
-        let sides = rings.flat_map(|ring| [(ring, 0), (ring, 1)]);
-        let power = if layout.is_flat { 2 } else { 4 };
-        for (ring, side) in sides.clone() {
-            let curvature = |k: usize| self.shape(k, ring).curvature[side];
-            add_error(layout.curvature_error(ring, side), 2, &curvature);
-            if ring > 0 {
-                let fourth = |k: usize| self.fourth(k, (ring, side), layout);
-                add_error(layout.quartic_error(ring, side), power, &fourth);
+        let power = layout.quartic_power();
+        for (ring, side) in layout.places(0) {
+            add_error(layout.curvature_error(ring, side), 2, &|k| self.curvature(k, (ring, side)));
+        }
+        for (ring, side) in layout.places(1) {
+            add_error(layout.quartic_error(ring, side), power, &|k| self.fourth(k, (ring, side), layout));
+        }
+    }
+
+    /// The cubic form and the curvatures.
+    fn add_small(&self, around: Around<'_>, sums: &mut [f64], room: &mut [f64]) {
+        let layout = around.layout;
+        let (d, wide) = (layout.dim, layout.wide());
+        for (row, a) in self.seen.iter().zip(self.whitened.chunks_exact(d)) {
+            let weight = row.weight * row.third;
+            if weight.abs() > 0.0 {
+                let squared = &mut room[..wide];
+                square(a, squared);
+                for (a, to) in a.iter().zip(sums[layout.third()].chunks_exact_mut(wide)) {
+                    axpy(weight * a, squared, to);
+                }
             }
         }
-        for (ring, side) in sides {
-            let theta = |k: usize| self.shape(k, ring).curvature[side];
-            self.add_form(
-                d,
-                theta,
-                |a, to| to.copy_from_slice(a),
-                &mut sums[layout.curvature(ring, side)],
-                room,
-            );
+        for (ring, side) in layout.places(0) {
+            let theta = |k: usize| self.curvature(k, (ring, side));
+            let out = &mut sums[layout.curvature(ring, side)];
+            self.add_form(d, theta, |a, to| to.copy_from_slice(a), out, room);
         }
     }
 
