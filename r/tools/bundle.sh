@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # What the package is made of; tests, benches and what only they need stay behind.
-crates="provi provi-analysis provi-ffi provi-kernels provi-report provi-table"
+crates="provi provi-analysis provi-ffi provi-gpu provi-kernels provi-report provi-table"
 strip='/^\[/ { keep = ($0 !~ /^\[\[(test|bench|example)\]\]/ && $0 !~ /dev-dependencies/) } keep'
 
 mkdir -p "$work/crates" "$work/r/src/rust" "$work/.cargo"

@@ -29,11 +29,15 @@ pub(crate) fn compare(name: &str, model: &Glm, device: impl Device + 'static, bo
     let there = model.clone().with_device(on.clone());
     let run = |model: &Glm| Auto::default().run(model, Seed(5));
     let (a, b) = (run(model)?, run(&there)?);
-    let pairs = stated(a.certificate()).into_iter().zip(stated(b.certificate()));
+    let (here, by_both) = (stated(a.certificate()), stated(b.certificate()));
+    let pairs = here.iter().zip(&by_both);
     let off = pairs.map(|(a, b)| (a - b).abs() / (1e-3 + a.abs())).fold(0.0, f64::max);
     let clean = on.warnings().is_empty() && on.draws() > 0;
     let taken = (on.draws(), on.grams(), on.forms());
-    let detail = format!("{taken:?} there, off by {off:.1e} {}", on.warnings().join("; "));
+    let mut detail = format!("{taken:?} there, off by {off:.1e} {}", on.warnings().join("; "));
+    if off > 1e-6 {
+        detail += &format!(" {here:?} {by_both:?}");
+    }
     book.check(&format!("{name}: the certificate"), clean && off <= 1e-6, &detail);
     let q = &a.fit.gaussian;
     let draw = |model: &Glm| ExactDraws::new(model, q, Seed(9)).and_then(|mut draws| draws.draw(DRAWS));

@@ -92,8 +92,11 @@ struct Opened {
     staging: Mutex<Option<Vec<Staging>>>,
 }
 
-/// Numbers of a piece that is copied to the card: eight megabytes.
-const PIECE: usize = 1 << 20;
+/// Numbers of a piece that is copied to the card, 32 megabytes, and of the part of it that one thread writes, at least.
+const PIECE: usize = 1 << 22;
+const PART: usize = 1 << 17;
+/// Threads that write a piece: one alone is slower than the way to the card.
+const WRITERS: usize = 8;
 
 impl fmt::Debug for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -187,21 +190,35 @@ impl Card {
         what: &'static str,
         (count, columns): (usize, usize),
         (rows, width): (usize, usize),
-        write: impl Fn(usize, &mut [f64]),
+        write: impl Fn(usize, &mut [f64]) + Sync,
     ) -> Result<Buffer> {
         let buffer = self.zeros(what, rows * width)?;
         let piece = (PIECE / width).max(1).min(count.max(1));
-        let mut read = vec![0.0; if columns == width { 0 } else { piece * columns }];
-        let mut widened = |first: usize, out: &mut [f64]| {
+        let widened = &|first: usize, out: &mut [f64]| {
             if columns == width {
                 return write(first, out);
             }
-            let read = &mut read[..out.len() / width * columns];
-            write(first, read);
+            let mut read = vec![0.0; out.len() / width * columns];
+            write(first, &mut read);
             for (to, from) in out.chunks_exact_mut(width).zip(read.chunks_exact(columns)) {
                 to[..columns].copy_from_slice(from);
                 to[columns..].fill(0.0);
             }
+        };
+        // Threads of its own: those of the caller may all wait for this card.
+        let by_all = |first: usize, out: &mut [f64]| {
+            let writers = std::thread::available_parallelism().map_or(1, |n| n.get().min(WRITERS));
+            let rows = (out.len() / width).div_ceil(writers).max(PART / width).max(1);
+            std::thread::scope(|scope| {
+                let mut parts = out.chunks_mut(rows * width).enumerate();
+                let own = parts.next();
+                for (k, part) in parts {
+                    scope.spawn(move || widened(first + k * rows, part));
+                }
+                if let Some((_, part)) = own {
+                    widened(first, part);
+                }
+            });
         };
         let mut guard = self.0.staging.lock().unwrap_or_else(PoisonError::into_inner);
         let staging = guard.get_or_insert_with(|| {
@@ -214,10 +231,10 @@ impl Card {
             let some = piece.min(count - first) * width;
             if is_locked {
                 let staging = &mut staging[i % 2];
-                widened(first, &mut staging.room()?[..some]);
+                by_all(first, &mut staging.room()?[..some]);
                 staging.send(&buffer, first * width, some)?;
             } else {
-                widened(first, &mut plain[..some]);
+                by_all(first, &mut plain[..some]);
                 buffer.write(first * width, &plain[..some])?;
             }
         }

@@ -37,7 +37,7 @@ impl CardRows {
     }
 
     /// Copies rows that `write(first, out)` gives, from row `first` on, as many as `out` holds. They have to be finite.
-    pub fn copied(card: &Card, table: &Header<'_>, write: impl Fn(usize, &mut [f64])) -> Result<Self> {
+    pub fn copied(card: &Card, table: &Header<'_>, write: impl Fn(usize, &mut [f64]) + Sync) -> Result<Self> {
         table.check()?;
         let (shape, kind) = (table.shape(), table.kind());
         integer("tiles of rows", shape.tiles())?;
