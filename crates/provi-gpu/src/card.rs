@@ -95,7 +95,7 @@ struct Opened {
 /// Numbers of a piece that is copied to the card, 32 megabytes, and of the part of it that one thread writes, at least.
 const PIECE: usize = 1 << 22;
 const PART: usize = 1 << 17;
-/// Threads that write a piece: one alone is slower than the way to the card.
+/// Threads that write a piece, at most: one alone is slower than the way to the card.
 const WRITERS: usize = 8;
 
 impl fmt::Debug for Card {
@@ -206,25 +206,35 @@ impl Card {
             }
         };
         // Threads of its own: those of the caller may all wait for this card.
+        let writers = provi::device::threads().min(WRITERS);
         let by_all = |first: usize, out: &mut [f64]| {
-            let writers = std::thread::available_parallelism().map_or(1, |n| n.get().min(WRITERS));
             let rows = (out.len() / width).div_ceil(writers).max(PART / width).max(1);
+            let others = out.len().div_ceil(rows * width).saturating_sub(1);
+            let parts = Mutex::new(out.chunks_mut(rows * width).enumerate());
+            let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let work = || {
+                while let Some((k, part)) = next() {
+                    widened(first + k * rows, part);
+                }
+            };
             std::thread::scope(|scope| {
-                let mut parts = out.chunks_mut(rows * width).enumerate();
-                let own = parts.next();
-                for (k, part) in parts {
-                    scope.spawn(move || widened(first + k * rows, part));
-                }
-                if let Some((_, part)) = own {
-                    widened(first, part);
-                }
+                // Where the system gives no thread, those that are there do all.
+                let spawn = |_: &usize| std::thread::Builder::new().spawn_scoped(scope, work).is_ok();
+                (0..others).take_while(spawn).for_each(drop);
+                work();
             });
         };
-        let mut guard = self.0.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = guard.get_or_insert_with(|| {
-            let two = [PIECE; 2].map(|len| Staging::new(&self.0.context, len));
-            two.into_iter().collect::<Result<_>>().unwrap_or_default()
-        });
+        let mut guard = None;
+        if count * width >= PART {
+            guard = Some(self.0.staging.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        let staging: &mut [Staging] = match &mut guard {
+            Some(guard) => guard.get_or_insert_with(|| {
+                let two = [PIECE; 2].map(|len| Staging::new(&self.0.context, len));
+                two.into_iter().collect::<Result<_>>().unwrap_or_default()
+            }),
+            None => &mut [],
+        };
         let is_locked = !staging.is_empty() && piece * width <= PIECE;
         let mut plain = vec![0.0; if is_locked { 0 } else { piece * width }];
         for (i, first) in (0..count).step_by(piece).enumerate() {

@@ -379,6 +379,10 @@ impl Staging {
         self.context.check("cuMemcpyHtoDAsync", code)?;
         // SAFETY: an event of this context, on the stream of the copy.
         let code = unsafe { (functions.record)(self.copied, std::ptr::null_mut()) };
+        if code != 0 {
+            // Nobody would know when the copy has ended.
+            self.context.wait()?;
+        }
         self.context.check("cuEventRecord", code)
     }
 

@@ -140,11 +140,12 @@ impl Shape {
     /// Bytes that [`crate::CardRows::forms`] needs beside the rows.
     #[must_use]
     pub fn form_bytes(self) -> u64 {
-        let wide = (self.columns * (self.columns + 1) / 2).next_multiple_of(4);
+        let wide = (self.columns.saturating_mul(self.columns + 1) / 2).next_multiple_of(4);
         let rows = self.form_rows().min(self.rows.next_multiple_of(CHUNK));
-        let products = wide * wide;
-        let partial = self.chunks_at_once(rows, products) * products;
-        8 * (rows * (wide + self.width() + 1) + products + partial) as u64
+        let products = wide.saturating_mul(wide);
+        let partial = self.chunks_at_once(rows, products).saturating_mul(products);
+        let numbers = rows.saturating_mul(wide + self.width() + 1).saturating_add(products);
+        (numbers.saturating_add(partial) as u64).saturating_mul(8)
     }
 
     /// Rows of a slab whose slopes are kept while their products are taken: whole chunks of energies and of rows, so that a

@@ -33,6 +33,14 @@ pub const MOST_DRAWS: usize = 4096;
 /// Rows of a Gram matrix that are handed over at once.
 pub const STRIPE: usize = 1 << 20;
 
+/// Threads that a device may use for copies, where it is called.
+pub fn threads() -> usize {
+    #[cfg(feature = "parallel")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "parallel"))]
+    1
+}
+
 /// Columns up to which [`Held::forms`] is asked for.
 pub const FORM_COLUMNS: usize = 31;
 
@@ -166,6 +174,27 @@ impl DeviceForms {
             quadratic: vec![vec![0.0; columns * columns]; weights.quadratic.len()],
             quartic: vec![vec![0.0; wide * wide]; weights.quartic.len()],
         }
+    }
+
+    /// Refuses forms of other sizes than those that were asked for, and numbers that are not finite.
+    pub(crate) fn checked(
+        self,
+        columns: usize,
+        weights: &DeviceFormWeights<'_>,
+    ) -> Result<Self, DeviceFailure> {
+        let wide = packed_len(columns);
+        let are = |forms: &[Vec<f64>], count: usize, len: usize| {
+            forms.len() == count && forms.iter().all(|form| form.len() == len)
+        };
+        let fits = self.third.len() == columns * wide
+            && are(&self.quadratic, weights.quadratic.len(), columns * columns)
+            && are(&self.quartic, weights.quartic.len(), wide * wide);
+        let all = self.quadratic.iter().chain(&self.quartic).chain([&self.third]);
+        if fits && all.flatten().all(|x| x.is_finite()) {
+            return Ok(self);
+        }
+        let what = if fits { "numbers that are not finite" } else { "forms of the wrong size" };
+        Err(DeviceFailure::Lost(format!("it returned {what}")))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Rows;
 use super::rounding::width;
+use super::taylor::aside::Compared;
 use crate::base::chunked::{self, Chunks};
 use crate::base::gaussian::{Gaussian, Triangular};
 use crate::base::matrix::{Matrix, packed_index, packed_len};
@@ -342,25 +343,28 @@ impl Rows {
         family == self.family && self.goes_aside(draws) && self.aside.as_ref().is_some_and(held)
     }
 
-    /// Forms of the rows from `first` on from the device; `None` where the processor has to take them. `apart` says of the first ones how far
-    /// they are from the processor's and how far they may be, if that is too far.
+    /// Forms of the rows from `first` on from the device; `None` where the processor has to take them. `compare` compares the first ones with the
+    /// processor.
     pub(super) fn forms_aside(
         &self,
         q: &Gaussian<Triangular>,
         first: usize,
         weights: &DeviceFormWeights<'_>,
-        apart: impl FnOnce(&DeviceForms) -> Option<[f64; 2]>,
+        compare: impl FnOnce(&DeviceForms) -> Compared,
     ) -> Option<DeviceForms> {
         let aside = self.aside.as_ref().filter(|aside| !aside.on.is_gone())?;
         let held = aside.place.get()?.as_deref()?;
-        let found = held.forms(first, q.factor(), weights);
+        let found = held.forms(first, q.factor(), weights).and_then(|found| found.checked(q.dim(), weights));
         let found = found.inspect_err(|failure| aside.on.failed(failure)).ok()?;
         if !aside.has_forms.load(Ordering::Acquire) {
-            if let Some([off, bound]) = apart(&found) {
-                aside.on.disagrees("a form of the rows", off, bound);
-                return None;
+            match compare(&found) {
+                Compared::Alike => aside.has_forms.store(true, Ordering::Release),
+                Compared::NotYet => {}
+                Compared::Apart([off, bound]) => {
+                    aside.on.disagrees("a form of the rows", off, bound);
+                    return None;
+                }
             }
-            aside.has_forms.store(true, Ordering::Release);
         }
         aside.on.took_forms(weights.third.len());
         Some(found)
@@ -435,7 +439,8 @@ impl Rows {
     }
 }
 
-/// A direction in which matrices are compared. No two entries of a matrix have the same factor, so that one in the place of another is seen.
+/// A direction in which matrices are compared. No two entries on and under the diagonal have the same factor, so that one in the place of another is
+/// seen.
 pub(super) fn probe(d: usize) -> Vec<f64> {
     let along = |j: usize| 0.5 + 0.5 * (0.618_033_988_749_894_9 * j as f64).fract();
     (0..d).map(|j| if j % 3 == 1 { -along(j) } else { along(j) }).collect()

@@ -2,7 +2,7 @@
 //!
 //! There the predictor of a row is s_n + a_n·x with a_n = Cᵀ times the row, and |a_n·x| ≤ r‖a_n‖ on the ball of radius r.
 
-mod aside;
+pub(super) mod aside;
 
 use super::shape::Shape;
 use super::{Layout, POWER, Rows};
@@ -68,7 +68,7 @@ impl Rows {
         let around = Around { family, q, radii, layout, chain, centers: &centers, spreads: &spreads };
         let (small, quartics) = sums.split_at_mut(layout.small());
         let mut scratch = Scratch::default();
-        let is_there = self.has_forms_aside(family, q, aside::work(layout));
+        let mut is_there = self.has_forms_aside(family, q, aside::work(layout));
         let together = if is_there { TOGETHER_THERE } else { TOGETHER };
         for first in (0..self.len()).step_by(together) {
             let count = together.min(self.len() - first);
@@ -77,6 +77,7 @@ impl Rows {
                 Block::new(self, around, first + range.start..first + range.end)
             });
             let forms = is_there.then(|| self.forms_of(&blocks, around, first)).flatten();
+            is_there = forms.is_some();
             let work = count * (wide + (radii.len() + 1) * d) * d;
             let chunks = Chunks { len: blocks.len(), size: A_PART, work };
             let part = |range: Range<usize>, sums: &mut [f64], room: &mut [f64]| {
@@ -300,10 +301,10 @@ mod tests {
     use crate::glm::design::Design;
     use crate::target::{Glm, Prior};
 
-    const RADII: [f64; 2] = [1.0, 2.5];
+    pub(super) const RADII: [f64; 2] = [1.0, 2.5];
 
     /// A model of more rows than are taken together, with one row of a very large response if `is_wild`.
-    fn model(is_wild: bool) -> Glm {
+    pub(super) fn model(is_wild: bool) -> Glm {
         let (rows, dim) = (TOGETHER + 3 * BLOCK + 7, 3);
         let mut entries = vec![0.0; rows * dim];
         Draws::new(Seed(8), Purpose::Sample).fill(0, 0, &mut entries);
@@ -315,7 +316,7 @@ mod tests {
             .unwrap()
     }
 
-    fn standard() -> Gaussian<Triangular> {
+    pub(super) fn standard() -> Gaussian<Triangular> {
         Gaussian::new(&[0.1, -0.2, 0.3], &[1.0, 0.0, 1.0, 0.0, 0.0, 1.0]).unwrap()
     }
 

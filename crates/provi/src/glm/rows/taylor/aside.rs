@@ -1,11 +1,15 @@
 //! The sums over rows from a device: the processor finds the weights, and the device multiplies.
 
 use super::{Around, Block, square};
+use crate::base::chunked::{self, Chunks};
 use crate::base::linalg::norm;
 use crate::glm::device::{DeviceFormWeights, DeviceForms};
 use crate::glm::rows::aside::probe;
 use crate::glm::rows::{Layout, Rows};
 use provi_kernels::{axpy, dot};
+
+/// Above this the sums of a form may overflow.
+const LARGE: f64 = 1e290;
 
 /// Weights of every form, of the rows of some blocks.
 struct Weights {
@@ -14,24 +18,63 @@ struct Weights {
     quartic: Vec<Vec<f64>>,
 }
 
+/// What the comparison with a device says.
+pub(in crate::glm::rows) enum Compared {
+    Alike,
+    /// By how much, and how much is allowed.
+    Apart([f64; 2]),
+    /// All weights of a kind of forms are zero.
+    NotYet,
+}
+
 impl Weights {
-    /// `None` where a number of a cubic has no bound: the processor leaves a mark of it in every entry.
+    /// `None` where a form may overflow: the processor takes it, and leaves a mark of it.
     fn of(blocks: &[Block], layout: Layout) -> Option<Self> {
-        let rows = || blocks.iter().flat_map(|block| (0..block.seen.len()).map(move |k| (block, k)));
-        let third: Vec<f64> = rows().map(|(block, k)| block.seen[k].weight * block.seen[k].third).collect();
-        // A weight that is no number leaves its mark on the error.
-        let all = |theta: &dyn Fn(&Block, usize) -> f64| -> Vec<f64> {
-            let weight = |(block, k): (&Block, usize)| block.seen[k].weight * theta(block, k);
-            rows().map(weight).map(|w| if w.is_finite() { w } else { 0.0 }).collect()
+        let count: usize = blocks.iter().map(|block| block.seen.len()).sum();
+        let longest = blocks.iter().flat_map(|block| &block.seen).fold(0.0, |b: f64, row| b.max(row.length));
+        let all = |theta: &dyn Fn(&Block, usize) -> f64| {
+            let mut out = Vec::with_capacity(count);
+            for block in blocks {
+                out.extend(block.seen.iter().enumerate().map(|(k, row)| row.weight * theta(block, k)));
+            }
+            out
         };
-        let curvatures = layout.places(0).map(|place| all(&|block, k| block.curvature(k, place)));
-        let mut quadratic: Vec<_> = curvatures.collect();
-        let mut quartic: Vec<_> =
-            layout.places(1).map(|place| all(&|block, k| block.fourth(k, place, layout))).collect();
-        if layout.is_flat {
-            quadratic.append(&mut quartic);
+        let (curvatures, quartics) =
+            (layout.places(0).collect::<Vec<_>>(), layout.places(1).collect::<Vec<_>>());
+        let forms = 1 + curvatures.len() + quartics.len();
+        let chunks = Chunks { len: forms, size: 1, work: 32 * forms * count };
+        let mut found = chunked::map(chunks, |range| {
+            let form = |which: usize| {
+                let Some(which) = which.checked_sub(1) else {
+                    return (3, all(&|block, k| block.seen[k].third));
+                };
+                let (power, mut weights) = match which.checked_sub(curvatures.len()) {
+                    None => (2, all(&|block, k| block.curvature(k, curvatures[which]))),
+                    Some(which) => {
+                        (layout.quartic_power(), all(&|block, k| block.fourth(k, quartics[which], layout)))
+                    }
+                };
+                // A weight that is no number leaves its mark on the error.
+                weights.iter_mut().filter(|w| !w.is_finite()).for_each(|w| *w = 0.0);
+                (power, weights)
+            };
+            range.map(form).collect::<Vec<_>>()
+        })
+        .concat();
+        let most = |weights: &[f64]| weights.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        let is_moderate = |(power, weights): &(i32, Vec<f64>)| {
+            weights.iter().all(|w| w.is_finite())
+                && most(weights) * longest.powi(*power) * count as f64 <= LARGE
+        };
+        if !found.iter().all(is_moderate) {
+            return None;
         }
-        third.iter().all(|w| w.is_finite()).then_some(Self { third, quadratic, quartic })
+        let squares = 1 + curvatures.len() + if layout.is_flat { quartics.len() } else { 0 };
+        let weights = |found: Vec<(i32, Vec<f64>)>| found.into_iter().map(|(_, weights)| weights).collect();
+        let quartic = weights(found.split_off(squares));
+        let quadratic = weights(found.split_off(1));
+        let (_, third) = found.pop()?;
+        Some(Self { third, quadratic, quartic })
     }
 
     fn asked(&self) -> DeviceFormWeights<'_> {
@@ -42,12 +85,11 @@ impl Weights {
         }
     }
 
-    /// How far a form in a fixed direction v, ‖v‖ = 1, is from the sum of its terms, with twice the bound of the rounding of either, where that is
-    /// exceeded:
+    /// Compares every form in a fixed direction v, ‖v‖ = 1, with the sum of its terms, up to twice the bound of the rounding of either:
     /// ```text
     /// T[v,v,v] = Σ_n w_n t_n³,   vᵀHv = Σ_n w_n t_n²,   s(v)ᵀQ s(v) = Σ_n w_n t_n⁴,   t_n = a_n·v
     /// ```
-    fn apart(&self, forms: &DeviceForms, blocks: &[Block], around: Around<'_>) -> Option<[f64; 2]> {
+    fn compare(&self, forms: &DeviceForms, blocks: &[Block], around: Around<'_>) -> Compared {
         let d = around.layout.dim;
         let mut v = probe(d);
         let length = norm(&v);
@@ -67,13 +109,21 @@ impl Weights {
             }
             [(found - own).abs(), 2.0 * lost]
         };
-        let third = [compared(&self.third, 3, along(&v, &forms.third, &squared))];
-        let quadratic = self.quadratic.iter().zip(&forms.quadratic);
-        let quadratic = quadratic.map(|(weights, form)| compared(weights, 2, along(&v, form, &v)));
-        let quartic = self.quartic.iter().zip(&forms.quartic);
-        let quartic = quartic.map(|(weights, form)| compared(weights, 4, along(&squared, form, &squared)));
+        let of_kind = |weights: &[Vec<f64>], forms: &[Vec<f64>], power: i32, side: &[f64]| -> Vec<[f64; 2]> {
+            let pairs = weights.iter().zip(forms);
+            pairs.map(|(weights, form)| compared(weights, power, along(side, form, side))).collect()
+        };
+        let kinds = [
+            vec![compared(&self.third, 3, along(&v, &forms.third, &squared))],
+            of_kind(&self.quadratic, &forms.quadratic, 2, &v),
+            of_kind(&self.quartic, &forms.quartic, 4, &squared),
+        ];
         // A NaN agrees with nothing.
-        third.into_iter().chain(quadratic).chain(quartic).find(|[off, bound]| off.is_nan() || off > bound)
+        if let Some(apart) = kinds.iter().flatten().find(|[off, bound]| off.is_nan() || off > bound) {
+            return Compared::Apart(*apart);
+        }
+        let is_seen = |kind: &Vec<[f64; 2]>| kind.is_empty() || kind.iter().any(|[_, bound]| *bound > 0.0);
+        if kinds.iter().all(is_seen) { Compared::Alike } else { Compared::NotYet }
     }
 }
 
@@ -91,8 +141,8 @@ impl Rows {
     /// ones are compared with the processor.
     pub(super) fn forms_of(&self, blocks: &[Block], around: Around<'_>, first: usize) -> Option<DeviceForms> {
         let weights = Weights::of(blocks, around.layout)?;
-        let apart = |forms: &DeviceForms| weights.apart(forms, blocks, around);
-        self.forms_aside(around.q, first, &weights.asked(), apart)
+        let compare = |forms: &DeviceForms| weights.compare(forms, blocks, around);
+        self.forms_aside(around.q, first, &weights.asked(), compare)
     }
 }
 
@@ -106,5 +156,52 @@ pub(super) fn add(forms: &DeviceForms, layout: Layout, small: &mut [f64], quarti
     let size = layout.quartic_columns().pow(2);
     for (form, to) in flat.iter().chain(&forms.quartic).zip(quartics.chunks_exact_mut(size)) {
         axpy(1.0, form, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{RADII, model, standard};
+    use super::*;
+    use crate::glm::Family;
+
+    /// A device sees no number whose sums may overflow: what it returned would look like its fault.
+    #[test]
+    fn forms_that_may_overflow_stay_here() {
+        let (model, q) = (model(false), standard());
+        let layout = Layout { dim: 3, rings: RADII.len(), is_flat: false };
+        let (centers, spreads) = ([0.1, 0.2, 0.3], [1.0; 3]);
+        let (family, radii) = (Family::Poisson, &RADII[..]);
+        let around =
+            Around { family, q: &q, radii, layout, chain: 1e-12, centers: &centers, spreads: &spreads };
+        let mut blocks = vec![Block::new(&model.rows, around, 0..100)];
+        let weights = Weights::of(&blocks, layout).unwrap();
+        let asked = weights.asked();
+        assert_eq!((asked.third.len(), asked.quadratic.len(), asked.quartic.len()), (100, 6, 4));
+        let flat = Weights::of(&blocks, Layout { is_flat: true, ..layout }).unwrap();
+        assert_eq!((flat.asked().quadratic.len(), flat.asked().quartic.len()), (10, 0));
+        blocks[0].seen[7].weight = 1e291;
+        assert!(Weights::of(&blocks, layout).is_none());
+        blocks[0].seen[7].weight = f64::INFINITY;
+        assert!(Weights::of(&blocks, layout).is_none());
+    }
+
+    /// What a device may not return.
+    #[test]
+    fn forms_of_the_wrong_size_and_numbers_that_are_not_finite_are_refused() {
+        let (third, one) = ([1.0, 2.0], [0.5, 1.0]);
+        let asked = DeviceFormWeights { third: &third, quadratic: vec![&one], quartic: vec![&one, &one] };
+        let zeros = DeviceForms::zeros(3, &asked);
+        assert!(zeros.clone().checked(3, &asked).is_ok());
+        let changed = |change: fn(&mut DeviceForms)| {
+            let mut forms = zeros.clone();
+            change(&mut forms);
+            forms.checked(3, &asked).is_err()
+        };
+        assert!(changed(|forms| forms.third[1] = f64::NAN));
+        assert!(changed(|forms| forms.quartic[1][35] = f64::INFINITY));
+        assert!(changed(|forms| forms.quartic.truncate(1)));
+        assert!(changed(|forms| forms.quadratic[0].truncate(8)));
+        assert!(changed(|forms| forms.third.truncate(17)));
     }
 }
