@@ -21,7 +21,7 @@
  * may be read by any number once it is full. A handle is freed once, when no function is using it. NULL may always be freed.
  *
  * Densities of yours that are not declared thread-safe share one lock in the whole process, with those of provi.h: one call of any of
- * them at a time. Fits of them on several threads take turns, call by call. A fit of one that is started inside a call of another is an
+ * them at a time. Fits and exact draws of them on several threads take turns, call by call. One that is started inside a call of another is an
  * error. A density that waits for another such fit waits forever: that fit waits for its turn. With "thread_safe" there is no lock.
  *
  * Functions of yours that provi calls return: no exception, no longjmp, no unwinding leaves them. Signals stay yours: provi installs no

@@ -119,8 +119,8 @@ pub(crate) unsafe extern "C" fn provi_answer_sample_exact(
         let asked = options::of_exact(given)?;
         check(answer, draws, length, &asked)?;
         let found = on_a_thread(&progress, asked.threads, |watch, tell| {
-            let course = Course::begin(watch, tell, &asked)?;
-            exact(answer, table, draws, Seed(seed), &asked, &course)
+            let course = Course::begin([draws, length], &asked, watch, tell)?;
+            exact(answer, table, Seed(seed), &asked, &course)
         })?;
         // SAFETY: as the caller promises.
         unsafe { written(found, draws, Room { out, length, made, tv }) }
@@ -161,10 +161,10 @@ pub(crate) unsafe extern "C" fn provi_answer_sample_exact_density(
         // SAFETY: as the caller promises; the target does not outlive this call.
         let target = unsafe { CallerDensity::declared(density, density_user, dim, None, &declared) }?;
         let draw = |target: Evaluator<'_>, watch: &mut Watch<'_>, tell: Tell<'_>| {
-            let course = Course::begin(watch, tell, &asked)?;
+            let course = Course::begin([draws, length], &asked, watch, tell)?;
             let q = answer.fitted.dense("an exact draw")?;
             let made = course.signal.cover(|| PosteriorDraws::of_target(target, &q, asked.tv, Seed(seed)))?;
-            course.drawn(made, draws)
+            course.drawn(made)
         };
         let found = match declared.thread_safe {
             true => on_a_thread(&progress, asked.threads, |watch, tell| {
@@ -184,13 +184,12 @@ fn check(answer: &Answer, draws: usize, length: usize, asked: &ExactOptions) -> 
     Ok(refuse_many(&answer.fitted.gaussian, draws, 2, false)?)
 }
 
-/// Draws, row by row, and what they are draws of.
-type Drawn = (Vec<f64>, Law);
+/// Draws, row by row, how many they are, and what they are draws of.
+type Drawn = (Vec<f64>, usize, Law);
 
 /// # Safety
 /// As for [`provi_answer_sample_exact`].
-unsafe fn written((mut found, law): Drawn, draws: usize, room: Room) -> Result<()> {
-    let rows = if draws == 0 { 0 } else { found.len() / (room.length / draws).max(1) };
+unsafe fn written((mut found, rows, law): Drawn, draws: usize, room: Room) -> Result<()> {
     if rows < draws && room.made.is_null() {
         return Err(Refused::Short { made: rows, asked: draws });
     }
@@ -204,42 +203,52 @@ unsafe fn written((mut found, law): Drawn, draws: usize, room: Room) -> Result<(
     }
 }
 
-/// What ends the draws early, and who hears how many there are.
+/// How many draws are asked for, what ends them early, and who hears how many there are.
 struct Course<'a> {
+    count: usize,
+    /// Numbers in all of them.
+    length: usize,
     signal: Signal,
     tell: Tell<'a>,
 }
 
 impl<'a> Course<'a> {
     /// The clock starts now.
-    fn begin(watch: &Watch<'_>, tell: Tell<'a>, asked: &ExactOptions) -> Result<Self> {
+    fn begin(
+        [count, length]: [usize; 2],
+        asked: &ExactOptions,
+        watch: &Watch<'_>,
+        tell: Tell<'a>,
+    ) -> Result<Self> {
         let deadline = asked.limit()?.and_then(|limit| Instant::now().checked_add(limit));
-        Ok(Self { signal: watch.stop.map_or_else(Signal::default, Signal::on).at(deadline), tell })
+        let signal = watch.stop.map_or_else(Signal::default, Signal::on).at(deadline);
+        Ok(Self { count, length, signal, tell })
     }
 
-    /// So many draws, or fewer if a stop is wanted before.
-    fn drawn(&self, mut draws: PosteriorDraws<'_>, count: usize) -> Result<Drawn> {
+    /// The draws, or fewer if a stop is wanted before.
+    fn drawn(&self, mut draws: PosteriorDraws<'_>) -> Result<Drawn> {
         let most = (PART_PROPOSALS / draws.proposals_bound()).clamp(1.0, PART) as usize;
         let (mut all, mut made) = (Vec::new(), 0);
-        while made < count {
-            let wanted = most.min(count - made);
+        let bytes = self.length.saturating_mul(size_of::<f64>());
+        all.try_reserve_exact(self.length).map_err(|_| Refused::Memory { what: "out", bytes })?;
+        while made < self.count {
+            let wanted = most.min(self.count - made);
             // The list of all draws is the same however it is cut into parts.
             let part = self.signal.cover(|| draws.draw(wanted))?;
             all.extend_from_slice(part.entries());
             made += part.rows();
-            (self.tell)(At::draws(made, count));
+            (self.tell)(At::draws(made, self.count));
             if part.rows() < wanted {
                 break;
             }
         }
-        Ok((all, draws.law()))
+        Ok((all, made, draws.law()))
     }
 }
 
 fn exact(
     answer: &Answer,
     table: Option<&Table>,
-    count: usize,
     seed: Seed,
     asked: &ExactOptions,
     course: &Course<'_>,
@@ -251,13 +260,13 @@ fn exact(
         (Kept::Design(glm), None) => {
             let glm = device::beside(glm, asked.device)?;
             let q = fitted.dense("an exact draw")?;
-            course.drawn(signal.cover(|| PosteriorDraws::of_target(&*glm, &q, asked.tv, seed))?, count)
+            course.drawn(signal.cover(|| PosteriorDraws::of_target(&*glm, &q, asked.tv, seed))?)
         }
         (Kept::UnknownNoise(open), None) => {
             open.needs_known_noise("exact draws")?;
             let glm = device::beside(&open.glm, asked.device)?;
             let q = fitted.dense("an exact draw")?;
-            course.drawn(signal.cover(|| PosteriorDraws::of_target(&*glm, &q, asked.tv, seed))?, count)
+            course.drawn(signal.cover(|| PosteriorDraws::of_target(&*glm, &q, asked.tv, seed))?)
         }
         (Kept::Density, _) => Err(Refused::NoModel {
             why: "a C function is not kept: give it to provi_answer_sample_exact_density",
@@ -271,7 +280,7 @@ fn exact(
             let data = table.data(&fitted.file.model.formula)?;
             let model = signal.cover(|| fitted.model(&data, false))?.on_device(asked.device)?;
             let q = fitted.dense("an exact draw")?;
-            course.drawn(signal.cover(|| PosteriorDraws::new(&model, &q, asked.tv, seed))?, count)
+            course.drawn(signal.cover(|| PosteriorDraws::new(&model, &q, asked.tv, seed))?)
         }
     }
 }
