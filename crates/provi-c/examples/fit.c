@@ -49,7 +49,7 @@ int main(int count, char **words) {
     size_t dim = provi_answer_dim(answer), positive = 0;
     double *draws = malloc(DRAWS * dim * sizeof *draws), tv;
     need(draws != NULL);
-    need(provi_answer_sample_exact(answer, table, DRAWS, 2, NULL, draws, DRAWS * dim, &tv) == 0);
+    need(provi_answer_sample_exact(answer, table, DRAWS, 2, NULL, NULL, NULL, draws, DRAWS * dim, NULL, &tv) == 0);
     for (size_t k = 0; k < DRAWS; k++) positive += draws[k * dim + 1] > 0.0;
     printf("arsenic has a positive slope in %zu of %d exact draws\n", positive, DRAWS);
 

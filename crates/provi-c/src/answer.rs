@@ -4,14 +4,18 @@ use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use provi::Certificate;
+use provi::functional::Functional;
+use provi::sparse::AnyGaussian;
 use provi::target::Glm;
+use provi::{Certificate, Matrix};
 use provi_analysis::Fitted;
+use provi_analysis::capacity::refuse_beyond;
 use provi_analysis::model::UnknownNoise;
 use provi_analysis::show::rows;
 
 use crate::error::{Refused, Result, boxed, status, text_or_null, value_or};
-use crate::pointer::{c_text, free, handle, put, room, text};
+use crate::pointer::{c_text, free, handle, product, put, put_if_wanted, room, text};
+use crate::run::{Progress, on_a_thread};
 use crate::summary;
 
 /// What is kept of the model, for draws of the posterior itself.
@@ -37,6 +41,7 @@ pub(crate) struct Answer {
     levels: Vec<CString>,
     json: OnceLock<CString>,
     summary: OnceLock<CString>,
+    notes: OnceLock<CString>,
 }
 
 impl Answer {
@@ -47,8 +52,8 @@ impl Answer {
         };
         let texts = |texts: &[String]| texts.iter().map(|text| c_text(text)).collect();
         let (names, levels) = (texts(fitted.names()), texts(&fitted.file.model.categories));
-        let (json, summary) = (OnceLock::new(), OnceLock::new());
-        Self { fitted, certificate, kept, names, levels, json, summary }
+        let [json, summary, notes] = [const { OnceLock::new() }; 3];
+        Self { fitted, certificate, kept, names, levels, json, summary, notes }
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -69,6 +74,28 @@ pub(crate) struct Coefficient {
     positive: f64,
     positive_error: f64,
     grounds: c_int,
+}
+
+impl Coefficient {
+    /// Mean and sd, and the probability of being positive, each with what is proved of it; `declared` if that rests on a curvature which
+    /// nobody has proved.
+    fn new(
+        row: &Functional,
+        [(mean, mean_error), (sd, sd_error)]: [(f64, Option<f64>); 2],
+        (positive, positive_error): (f64, Option<f64>),
+        [low, high]: [f64; 2],
+        declared: bool,
+    ) -> Self {
+        let grounds = match mean_error.zip(sd_error) {
+            None => UNPROVED,
+            Some(_) if row.is_mixed() || row.is_weighed() => SUMMED,
+            Some(_) if declared => DECLARED,
+            Some(_) => PROVED,
+        };
+        let [mean_error, sd_error, positive_error] =
+            [mean_error, sd_error, positive_error].map(|error| error.unwrap_or(f64::NAN));
+        Self { mean, mean_error, sd, sd_error, low, high, positive, positive_error, grounds }
+    }
 }
 
 /// On what the errors of a coefficient rest.
@@ -193,11 +220,28 @@ pub(crate) unsafe extern "C" fn provi_answer_covariance(
     status(|| {
         // SAFETY: as the caller promises.
         let answer = unsafe { handle("answer", answer) }?;
-        room("out", length, answer.dim().saturating_mul(answer.dim()))?;
-        let covariance = answer.fitted.dense("the covariance")?.covariance();
+        room("out", length, product("out", answer.dim(), answer.dim())?)?;
+        // SAFETY: there is no function to call.
+        let nobody = unsafe { Progress::new(None, std::ptr::null_mut()) };
+        // On a thread for its stack: sparse factors are made dense.
+        let covariance = on_a_thread(&nobody, None, |_, _| covariance(&answer.fitted))?;
         // SAFETY: as the caller promises.
         unsafe { put("out", out, length, covariance.entries()) }
     })
+}
+
+/// That of the mixture, as its mean is, if scales are integrated over. With sparse factors the fit keeps the Gaussian of the heaviest
+/// node beside the mixture, and that is another one.
+fn covariance(fitted: &Fitted) -> Result<Matrix> {
+    match (&fitted.mixture, &fitted.gaussian) {
+        (Some(mixture), AnyGaussian::Sparse(_)) => {
+            // One node at a time is dense.
+            let d = mixture.dim() as u128;
+            refuse_beyond(|| format!("the covariance of {d} coefficients"), 4 * 8 * d * d)?;
+            Ok(mixture.covariance()?)
+        }
+        _ => Ok(fitted.dense("the covariance")?.covariance()),
+    }
 }
 
 /// The rows of the table, as every shell prints them.
@@ -226,21 +270,40 @@ fn coefficients(answer: &Answer, level: f64) -> Result<Vec<Coefficient>> {
     let rows = rows::coefficients(&answer.fitted, &answer.certificate).all()?;
     let declared = rows::rest_on_a_word(&rows, measured);
     let one = |(i, (_, row)): (usize, &rows::Row)| {
-        let [(mean, mean_error), (sd, sd_error)] = rows::moments(row, measured, i);
-        let (positive, positive_error) = rows::positive(row, measured, i);
-        let [low, high] = row.interval(level)?;
-        let grounds = match mean_error.zip(sd_error) {
-            None => UNPROVED,
-            Some(_) if row.is_mixed() || row.is_weighed() => SUMMED,
-            Some(_) if declared => DECLARED,
-            Some(_) => PROVED,
-        };
-        let or_nan = |error: Option<f64>| error.unwrap_or(f64::NAN);
-        let (mean_error, sd_error) = (or_nan(mean_error), or_nan(sd_error));
-        let positive_error = or_nan(positive_error);
-        Ok(Coefficient { mean, mean_error, sd, sd_error, low, high, positive, positive_error, grounds })
+        Ok(Coefficient::new(
+            row,
+            rows::moments(row, measured, i),
+            rows::positive(row, measured, i),
+            row.interval(level)?,
+            declared,
+        ))
     };
     rows.iter().enumerate().map(one).collect()
+}
+
+/// A row for a linear expression in the names of the coefficients.
+///
+/// # Safety
+/// `answer` is NULL or an answer, `expression` NULL or a text, and a coefficient can be written to `out`.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn provi_answer_contrast(
+    answer: *const Answer,
+    expression: *const c_char,
+    level: f64,
+    out: *mut Coefficient,
+) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let (answer, expression) = unsafe { (handle("answer", answer)?, text("expression", expression)?) };
+        let found = answer.fitted.contrast(expression, level)?;
+        let row = (found.name, found.functional);
+        let declared = rows::rest_on_a_word(std::slice::from_ref(&row), None);
+        let (_, row) = row;
+        let (moments, positive) = (rows::moments(&row, None, 0), rows::positive(&row, None, 0));
+        let found = Coefficient::new(&row, moments, positive, found.interval, declared);
+        // SAFETY: as the caller promises.
+        unsafe { put("out", out, 1, &[found]) }
+    })
 }
 
 /// The ELBO, and how far it is off.
@@ -258,8 +321,8 @@ pub(crate) unsafe extern "C" fn provi_answer_elbo(
         let file = &unsafe { handle("answer", answer) }?.fitted.file;
         // SAFETY: as the caller promises.
         unsafe {
-            put("value", value, 1, &[-file.neg_elbo])?;
-            put("error", error, 1, &[file.neg_elbo_error])
+            put_if_wanted("value", value, 1, &[-file.neg_elbo])?;
+            put_if_wanted("error", error, 1, &[file.neg_elbo_error])
         }
     })
 }
@@ -279,8 +342,8 @@ pub(crate) unsafe extern "C" fn provi_answer_evidence(
         let evidence = &unsafe { handle("answer", answer) }?.certificate.evidence;
         // SAFETY: as the caller promises.
         unsafe {
-            put("low", low, 1, &[evidence.lower().unwrap_or(f64::NEG_INFINITY)])?;
-            put("high", high, 1, &[evidence.upper().unwrap_or(f64::INFINITY)])
+            put_if_wanted("low", low, 1, &[evidence.lower().unwrap_or(f64::NEG_INFINITY)])?;
+            put_if_wanted("high", high, 1, &[evidence.upper().unwrap_or(f64::INFINITY)])
         }
     })
 }
@@ -348,6 +411,19 @@ pub(crate) unsafe extern "C" fn provi_answer_summary(answer: *const Answer) -> *
         }
         let text = c_text(&summary::of(answer)?);
         Ok(answer.summary.get_or_init(|| text).as_ptr())
+    })
+}
+
+/// What the answer is conditional on, and warnings about the data: a line each.
+///
+/// # Safety
+/// `answer` is NULL or an answer.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn provi_answer_notes(answer: *const Answer) -> *const c_char {
+    text_or_null(|| {
+        // SAFETY: as the caller promises.
+        let answer = unsafe { handle("answer", answer) }?;
+        Ok(answer.notes.get_or_init(|| c_text(&answer.fitted.notes().join("\n"))).as_ptr())
     })
 }
 

@@ -14,6 +14,14 @@ use crate::options::DensityOptions;
 /// The most coordinates: an answer has that number squared.
 const MOST: usize = 1 << 24;
 
+/// Refuses a number of coordinates that no answer has.
+pub(crate) fn check_dim(dim: usize) -> Result<()> {
+    match (1..=MOST).contains(&dim) {
+        true => Ok(()),
+        false => Err(Refused::Dim { dim, most: MOST }),
+    }
+}
+
 /// The function with its data.
 pub(crate) struct CallerDensity {
     density: Density,
@@ -33,9 +41,7 @@ impl CallerDensity {
         names: Option<Vec<String>>,
         options: &DensityOptions,
     ) -> Result<Declared<Self>> {
-        if !(1..=MOST).contains(&dim) {
-            return Err(Refused::Dim { dim, most: MOST });
-        }
+        check_dim(dim)?;
         let thread_safe = options.thread_safe;
         // SAFETY: passed on to the caller; where other threads may not call, none does: see `is_thread_safe`.
         let density = unsafe { Density::new(function, user, dim, thread_safe) };

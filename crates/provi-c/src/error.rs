@@ -20,11 +20,20 @@ pub(crate) enum Refused {
     Null { what: &'static str, needed: &'static str },
     #[error("{what} has {found} entries, more than memory has addresses; check the length")]
     Size { what: &'static str, found: usize },
+    #[error("{what} has {rows} × {columns} entries, more than memory has addresses; check both numbers")]
+    Product { what: &'static str, rows: usize, columns: usize },
+    #[error(
+        "{what} needs {bytes} bytes, and the system gives no memory for them; hand over less at a time, or free some first"
+    )]
+    Memory { what: &'static str, bytes: usize },
     #[error("{what} is not UTF-8: byte {place} begins no character; convert it first")]
     NotUtf8 { what: &'static str, place: usize },
     #[error("{what} has the length {found}; it must be {expected}")]
     Length { what: &'static str, found: usize, expected: usize },
-    #[error("column `{column}` has {found} values, and the columns before it have {expected}")]
+    #[error(
+        "column `{column}` has {found} values, and the columns before it have {expected}; give it {expected}, with missing ones where \
+         there are none"
+    )]
     Column { column: String, found: usize, expected: usize },
     #[error("a table that was read from `{path}` takes no further columns; make one with provi_table_new")]
     FileColumns { path: String },
@@ -34,8 +43,8 @@ pub(crate) enum Refused {
     Level { column: String, row: usize, code: i32, levels: usize },
     #[error("the options are not JSON: {reason}; write them as {{\"seed\": 1}}")]
     NotJson { reason: String },
-    #[error("the option {key} is there twice")]
-    Twice { key: String },
+    #[error("{said}; leave one of the two out")]
+    Twice { said: String },
     #[error("{}", unknown(.key, .known))]
     Unknown { key: String, known: Vec<String> },
     #[error("option {key} = {value}: {reason}")]
@@ -48,6 +57,17 @@ pub(crate) enum Refused {
     OfFormula { family: &'static str },
     #[error("the family {family} has no noise; leave the option {key} out")]
     NoNoise { family: &'static str, key: &'static str },
+    #[error(
+        "threads = {threads}, and one thread alone calls a density that is not thread-safe; declare it with thread_safe = true if it is, or \
+         leave threads out"
+    )]
+    OneThread { threads: u32 },
+    #[error(
+        "the draws {first} to {first} + {draws} have numbers above 2^64 - 1; begin earlier, or take fewer"
+    )]
+    Draws { first: u64, draws: usize },
+    #[error("stopped after {made} of {asked} draws; give `made`, and those that there are are kept")]
+    Short { made: usize, asked: usize },
     #[error("threads = {threads}; must be between 1 and {most}")]
     Threads { threads: u32, most: u32 },
     #[error("dim = {dim}; must be between 1 and {most}")]
@@ -58,6 +78,10 @@ pub(crate) enum Refused {
     NoConvexity,
     #[error("there is no {what} {index}: there are {count}, counted from 0")]
     Index { what: &'static str, index: usize, count: usize },
+    #[error(
+        "exact draws of a density need bounds of its curvature; give the options convexity, above 0, and smoothness"
+    )]
+    NoCurvature,
     #[error("exact draws of a formula need the rows that it was fitted to; give their table")]
     NoTable,
     #[error("this answer is not of a formula; exact draws of a design take no table: give NULL")]
@@ -72,9 +96,13 @@ pub(crate) enum Refused {
     NoLevels,
     #[error("{}", analysis(.0))]
     Analysis(#[from] provi_analysis::Error),
-    #[error("the system gives no thread: {0}")]
+    #[error(
+        "the system gives no thread: {0}; end some threads of this program, or give the option threads a smaller number"
+    )]
     Thread(#[from] std::io::Error),
-    #[error("a bug in provi: {0}")]
+    #[error(
+        "a bug in provi: {0}; the answer is lost, and the program may go on: please report it, with what was asked for"
+    )]
     Bug(String),
 }
 
@@ -94,6 +122,7 @@ fn analysis(error: &provi_analysis::Error) -> String {
         Error::Response { .. } => {
             in_keywords(&text) + "; correct the value, recode the column, or name another family"
         }
+        Error::Room { .. } => in_keywords(&text) + "; ask for less at a time",
         Error::FitExists { .. } => {
             in_keywords(&text) + "; name another folder, or give force = 1 to replace it"
         }
@@ -173,7 +202,7 @@ mod tests {
         assert_eq!(last(), "");
         assert_eq!(status(|| Ok(())), 0);
         assert_eq!(status(|| panic!("row {}", 3)), 1);
-        assert_eq!(last(), "a bug in provi: row 3");
+        assert!(last().starts_with("a bug in provi: row 3; the answer is lost"), "{}", last());
         assert!(boxed::<u8>(|| Err(Refused::NoTable)).is_null());
         assert!(last().starts_with("exact draws of a formula"));
         assert_eq!(status(|| Ok(())), 0);

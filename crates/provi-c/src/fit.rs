@@ -15,10 +15,10 @@ use provi_analysis::{Analysis, Fitted, Problem};
 use provi_ffi::Function;
 
 use crate::answer::{Answer, Kept};
-use crate::density::CallerDensity;
+use crate::density::{CallerDensity, check_dim};
 use crate::error::{Refused, Result, boxed};
 use crate::options::{self, DesignModel};
-use crate::pointer::{array, handle, maybe_text, text, texts};
+use crate::pointer::{array, copied, handle, maybe_text, product, text, texts};
 use crate::run::{Progress, ProgressFunction, in_place, on_a_thread};
 use crate::table::Table;
 
@@ -43,7 +43,7 @@ pub(crate) unsafe extern "C" fn provi_fit_formula(
         let (model, run) = options::of_formula(given)?;
         device::is_there(run.device.unwrap_or_default())?;
         let data = table.data(formula)?;
-        let fitted = on_a_thread(&progress, run.threads, move |watch| {
+        let fitted = on_a_thread(&progress, run.threads, move |watch, _| {
             timed(&run, watch, |run, watch, begin| formula_fit(data, formula, &model, run, watch, begin))
         })?;
         Ok(Answer::new(fitted, Kept::Formula))
@@ -103,6 +103,7 @@ pub(crate) unsafe extern "C" fn provi_fit_design(
     user: *mut c_void,
 ) -> *mut Answer {
     boxed(|| {
+        product("design", rows, columns)?;
         // SAFETY: as the caller promises.
         let (response, names, given, progress) = unsafe {
             let names = (!names.is_null()).then(|| texts("names", names, columns)).transpose()?;
@@ -113,7 +114,7 @@ pub(crate) unsafe extern "C" fn provi_fit_design(
         device::is_there(run.device.unwrap_or_default())?;
         // SAFETY: as the caller promises.
         let design = unsafe { dense(rows, columns, design) }?;
-        let (fitted, kept) = on_a_thread(&progress, run.threads, move |watch| {
+        let (fitted, kept) = on_a_thread(&progress, run.threads, move |watch, _| {
             timed(&run, watch, |run, watch, begin| {
                 let glm = glm(design, response, names, about)?;
                 let open = match (about.noise_sd, glm.family().noise_sd()) {
@@ -148,10 +149,10 @@ pub(crate) unsafe extern "C" fn provi_fit_design(
 /// # Safety
 /// `rows` × `columns` numbers are at `entries`.
 pub(crate) unsafe fn dense(rows: usize, columns: usize, entries: *const f64) -> Result<Design> {
-    let count = rows.checked_mul(columns).ok_or(Refused::Size { what: "design", found: usize::MAX })?;
+    let count = product("design", rows, columns)?;
     // SAFETY: as the caller promises.
     let entries = unsafe { array("design", entries, count) }?;
-    Ok(Design::from_rows(rows, columns, entries.to_vec())?)
+    Ok(Design::from_rows(rows, columns, copied("design", entries)?)?)
 }
 
 /// The model of a design, with the prior of the options or, without one, the default on the scale of the data.
@@ -200,6 +201,8 @@ pub(crate) unsafe extern "C" fn provi_fit_density(
 ) -> *mut Answer {
     boxed(|| {
         let density = density.ok_or(Refused::Null { what: "density", needed: "a function" })?;
+        // Before `names`, of which there are so many.
+        check_dim(dim)?;
         // SAFETY: as the caller promises.
         let (names, given, progress) = unsafe {
             let names = (!names.is_null()).then(|| texts("names", names, dim)).transpose()?;
@@ -217,8 +220,8 @@ pub(crate) unsafe extern "C" fn provi_fit_density(
             })
         };
         let fitted = match declared.thread_safe {
-            true => on_a_thread(&progress, run.threads, |watch| fit(Evaluator::Parallel(&target), watch)),
-            false => in_place(&progress, |watch| fit(Evaluator::Serial(&target), watch)),
+            true => on_a_thread(&progress, run.threads, |watch, _| fit(Evaluator::Parallel(&target), watch)),
+            false => in_place(&progress, |watch, _| fit(Evaluator::Serial(&target), watch)),
         };
         Ok(Answer::new(fitted?, Kept::Density))
     })

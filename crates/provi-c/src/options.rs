@@ -1,15 +1,18 @@
 //! From one JSON text to the options of every shell.
 //!
 //! The options are those of `provi_analysis::options`: their names, types and error messages are read from there. A key is that of a
-//! run file, with `-` or `_`.
+//! run file, with `-` or `_`, in a table as there or without one. A key that is given twice is refused.
+
+use std::time::Duration;
 
 use provi_analysis::options::Layer;
 use provi_analysis::options::{
     AuditOptions, DeviceName, FamilyName, ModelOptions, RunOptions, ScalesName, SearchOptions, StepOptions,
     in_keywords, keys_of,
 };
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use crate::error::{Refused, Result};
@@ -17,11 +20,8 @@ use crate::error::{Refused, Result};
 /// The most threads that are started: more than any machine can use, and few enough to start.
 const MOST_THREADS: u32 = 1024;
 
-/// Keys of a run file that are tables there: their own keys are options here.
-const GROUPS: [&str; 2] = ["step", "audit"];
-
-/// Options of a model that only files have.
-const OF_FILES: [&str; 2] = ["default-prior", "time-unit"];
+/// Keys of a run file that are tables there: here their own keys may stand beside the others too.
+const GROUPS: [&str; 3] = ["step", "audit", "model"];
 
 /// Options of a model that a design has too.
 const OF_DESIGN: [&str; 4] = ["family", "noise-sd", "prior-scale", "scales"];
@@ -50,6 +50,25 @@ pub(crate) struct ExactOptions {
     pub(crate) device: Option<DeviceName>,
     /// Threads to use.
     pub(crate) threads: Option<u32>,
+    /// Stop after this many seconds, with the draws so far.
+    pub(crate) time_limit: Option<f64>,
+}
+
+impl DensityOptions {
+    /// Refuses threads that would not be used.
+    fn check_threads(&self, threads: Option<u32>) -> Result<()> {
+        match threads.filter(|_| !self.thread_safe) {
+            Some(threads) => Err(Refused::OneThread { threads }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExactOptions {
+    /// The time limit as a duration; `None` for no limit.
+    pub(crate) fn limit(&self) -> Result<Option<Duration>> {
+        Ok(RunOptions { time_limit: self.time_limit, ..RunOptions::default() }.limit()?)
+    }
 }
 
 /// What a design says of its model.
@@ -110,18 +129,27 @@ fn family_of_design(family: FamilyName) -> Result<bool> {
 pub(crate) fn of_density(text: Option<&str>) -> Result<(DensityOptions, RunOptions)> {
     let mut given = Given::parse(text)?;
     given.refuse_tables(&[])?;
-    let found = (given.take()?, given.run()?);
+    let (declared, run) = (given.density()?, given.run()?);
     given.finish()?;
-    Ok(found)
+    declared.check_threads(run.threads)?;
+    Ok((declared, run))
 }
 
 /// The options of draws of the posterior itself.
 pub(crate) fn of_exact(text: Option<&str>) -> Result<ExactOptions> {
     let mut given = Given::parse(text)?;
-    let found: ExactOptions = given.take()?;
+    let found = given.exact()?;
     given.finish()?;
-    check_threads(found.threads)?;
     Ok(found)
+}
+
+/// The same for a C function, with what is declared about it.
+pub(crate) fn of_exact_density(text: Option<&str>) -> Result<(DensityOptions, ExactOptions)> {
+    let mut given = Given::parse(text)?;
+    let (declared, exact) = (given.density()?, given.exact()?);
+    given.finish()?;
+    declared.check_threads(exact.threads)?;
+    Ok((declared, exact))
 }
 
 /// What is written in the text, as far as it has not been taken.
@@ -134,25 +162,59 @@ struct Given {
 impl Given {
     /// NULL and null are no options.
     fn parse(text: Option<&str>) -> Result<Self> {
-        let not_json = |reason: String| Refused::NotJson { reason };
-        let parsed: Value = match text {
+        let parsed = match text {
             None => Value::Null,
-            Some(text) => serde_json::from_str(text).map_err(|error| not_json(error.to_string()))?,
+            Some(text) => match serde_json::from_str(text) {
+                Ok(Once(parsed)) => parsed,
+                // Any value will do, so that what is wrong about data is a key that is there twice.
+                Err(error) if error.classify() == Category::Data => {
+                    return Err(Refused::Twice { said: error.to_string() });
+                }
+                Err(error) => return Err(Refused::NotJson { reason: error.to_string() }),
+            },
         };
-        let entries = match parsed {
-            Value::Null => Map::new(),
-            Value::Object(entries) => entries,
-            other => return Err(not_json(format!("{other} has no keys"))),
-        };
-        let mut left = Map::new();
+        let mut given = Self { left: Map::new(), known: Vec::new() };
+        match parsed {
+            Value::Null => {}
+            Value::Object(entries) => given.add(entries, true)?,
+            other => return Err(Refused::NotJson { reason: format!("{other} has no keys") }),
+        }
+        Ok(given)
+    }
+
+    /// Adds what is written, with the keys of a run file's tables beside the others.
+    fn add(&mut self, entries: Map<String, Value>, with_tables: bool) -> Result<()> {
         for (key, value) in entries.into_iter().filter(|(_, value)| !value.is_null()) {
             let key = key.replace('_', "-");
-            match left.contains_key(&key) {
-                true => return Err(Refused::Twice { key: spelled(&key) }),
-                false => left.insert(key, value),
-            };
+            match value {
+                Value::Object(table) if with_tables && GROUPS.contains(&&*key) => self.add(table, false)?,
+                _ if self.left.contains_key(&key) => return Err(twice(&key)),
+                value => drop(self.left.insert(key, value)),
+            }
         }
-        Ok(Self { left, known: Vec::new() })
+        Ok(())
+    }
+
+    /// What is declared about a C function. A run file and Python call the convexity μ.
+    fn density(&mut self) -> Result<DensityOptions> {
+        if let Some(mu) = self.left.remove("mu") {
+            match self.left.contains_key("convexity") {
+                true => {
+                    let said = "mu and convexity are two names of one option".to_owned();
+                    return Err(Refused::Twice { said });
+                }
+                false => drop(self.left.insert("convexity".to_owned(), mu)),
+            }
+        }
+        self.take()
+    }
+
+    /// How exact draws are made.
+    fn exact(&mut self) -> Result<ExactOptions> {
+        let found: ExactOptions = self.take()?;
+        check_threads(found.threads)?;
+        found.limit()?;
+        Ok(found)
     }
 
     /// The options of a run.
@@ -172,7 +234,7 @@ impl Given {
     /// A value of a type, from its own keys.
     fn take<T: DeserializeOwned>(&mut self) -> Result<T> {
         let mut its = Map::new();
-        for key in keys_of::<T>().iter().filter(|key| !GROUPS.contains(key) && !OF_FILES.contains(key)) {
+        for key in keys_of::<T>().iter().filter(|key| !GROUPS.contains(key)) {
             self.known.push(key);
             if let Some(value) = self.left.remove(*key) {
                 its.insert((*key).to_owned(), fitting::<T>(key, value)?);
@@ -217,6 +279,76 @@ fn read<T: DeserializeOwned>(entries: Map<String, Value>) -> std::result::Result
     serde_json::from_value(Value::Object(entries)).map_err(|error| in_keywords(&error.to_string()))
 }
 
+fn twice(key: &str) -> Refused {
+    Refused::Twice { said: twice_words(key) }
+}
+
+fn twice_words(key: &str) -> String {
+    format!("the option {} is there twice", spelled(key))
+}
+
+/// A value in which no key is there twice: JSON leaves open which of two would count.
+struct Once(Value);
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        from.deserialize_any(OnceVisitor)
+    }
+}
+
+struct OnceVisitor;
+
+impl<'de> Visitor<'de> for OnceVisitor {
+    type Value = Once;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> std::result::Result<Once, E> {
+        Ok(Once(Value::Null))
+    }
+
+    fn visit_bool<E: Error>(self, x: bool) -> std::result::Result<Once, E> {
+        Ok(Once(x.into()))
+    }
+
+    fn visit_i64<E: Error>(self, x: i64) -> std::result::Result<Once, E> {
+        Ok(Once(x.into()))
+    }
+
+    fn visit_u64<E: Error>(self, x: u64) -> std::result::Result<Once, E> {
+        Ok(Once(x.into()))
+    }
+
+    fn visit_f64<E: Error>(self, x: f64) -> std::result::Result<Once, E> {
+        Ok(Once(x.into()))
+    }
+
+    fn visit_str<E: Error>(self, x: &str) -> std::result::Result<Once, E> {
+        Ok(Once(x.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> std::result::Result<Once, A::Error> {
+        let mut out = Vec::new();
+        while let Some(Once(value)) = from.next_element()? {
+            out.push(value);
+        }
+        Ok(Once(Value::Array(out)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> std::result::Result<Once, A::Error> {
+        let mut out = Map::new();
+        while let Some((key, Once(value))) = from.next_entry::<String, Once>()? {
+            if out.contains_key(&key) {
+                return Err(A::Error::custom(twice_words(&key)));
+            }
+            out.insert(key, value);
+        }
+        Ok(Once(Value::Object(out)))
+    }
+}
+
 /// A key as messages of this shell have it.
 fn spelled(key: &str) -> String {
     key.replace('-', "_")
@@ -232,6 +364,7 @@ fn check_threads(threads: Option<u32>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use provi_analysis::options::DefaultPrior;
 
     fn refused<T>(found: Result<T>) -> String {
         found.err().map(|error| error.to_string()).unwrap_or_default()
@@ -247,6 +380,12 @@ mod tests {
         assert_eq!((run.seed, run.device, run.steps), (Some(u64::MAX), Some(DeviceName::Cuda(1)), None));
         assert_eq!(run.contrasts, ["a - b"]);
         assert!(of_formula(None).is_ok() && of_formula(Some(" {} ")).is_ok());
+        let tables = r#"{"audit": {"audit-draws": 9}, "step": {"draws": 8}, "model": {"default-prior": "data", "time_unit": 2}}"#;
+        let (model, run) = of_formula(Some(tables)).unwrap();
+        assert_eq!((run.audit.audit_draws, run.step.draws, model.time_unit), (Some(9), Some(8), Some(2.0)));
+        assert_eq!(model.default_prior, Some(DefaultPrior::Data));
+        // A table in a table is none of a run file.
+        assert!(refused(of_formula(Some(r#"{"audit": {"step": {}}}"#))).contains("step"));
     }
 
     #[test]
@@ -260,12 +399,19 @@ mod tests {
             "{near}"
         );
         assert!(near.contains("noise_sd") && near.contains("device") && !near.contains("audit,"), "{near}");
-        assert!(said(r#"{"default_prior": "data"}"#).starts_with("there is no option `default_prior`"));
         let typed = said(r#"{"noise-sd": "much"}"#);
         assert!(typed.starts_with("option noise_sd = \"much\": invalid type: string"), "{typed}");
         let named = said(r#"{"family": "laplace"}"#);
         assert!(named.contains("`laplace` is not a family; the families are gaussian, "), "{named}");
-        assert_eq!(said(r#"{"noise-sd": 1, "noise_sd": 2}"#), "the option noise_sd is there twice");
+        let twin = said(r#"{"noise-sd": 1, "noise_sd": 2}"#);
+        assert_eq!(twin, "the option noise_sd is there twice; leave one of the two out");
+        let same = said("{\"seed\": 1,\n \"seed\": 1}");
+        assert_eq!(same, "the option seed is there twice at line 2 column 11; leave one of the two out");
+        let beside = said(r#"{"audit": {"kl": 1}, "kl": 1}"#);
+        assert_eq!(beside, "the option kl is there twice; leave one of the two out");
+        assert!(
+            said(r#"{"audit": {"kl": 1, "kl": 1}}"#).starts_with("the option kl is there twice at line 1")
+        );
         assert_eq!(said(r#"{"threads": 0}"#), "threads = 0; must be between 1 and 1024");
         assert!(said(r#"{"device": "gpu"}"#).contains("`gpu` is not a device; use auto, cpu or cuda:0"));
         assert!(said(r#"{"time_limit": -1}"#).contains("-1"));
@@ -298,6 +444,25 @@ mod tests {
         assert_eq!(density.start, Some(vec![1.0, 2.0]));
         assert!(refused(of_density(Some(r#"{"family": "poisson"}"#))).contains("about columns of a table"));
         assert_eq!(of_exact(Some(r#"{"tv": 0.01}"#)).unwrap().tv, Some(0.01));
-        assert!(refused(of_exact(Some(r#"{"seed": 1}"#))).ends_with("the options are tv, device, threads"));
+        let unknown = refused(of_exact(Some(r#"{"seed": 1}"#)));
+        assert!(unknown.ends_with("the options are tv, device, threads, time_limit"), "{unknown}");
+        assert!(refused(of_exact(Some(r#"{"time_limit": 0}"#))).contains("0"));
+    }
+
+    #[test]
+    fn the_convexity_has_a_second_name_and_one_thread_takes_no_number() {
+        let (density, _) = of_density(Some(r#"{"mu": 0.5}"#)).unwrap();
+        assert_eq!(density.convexity, Some(0.5));
+        assert!(
+            refused(of_density(Some(r#"{"mu": 1, "convexity": 1}"#)))
+                .starts_with("mu and convexity are two names")
+        );
+        for said in [
+            refused(of_density(Some(r#"{"threads": 2}"#))),
+            refused(of_exact_density(Some(r#"{"threads": 2, "mu": 1}"#))),
+        ] {
+            assert!(said.starts_with("threads = 2, and one thread alone calls a density"), "{said}");
+        }
+        assert!(of_density(Some(r#"{"threads": 2, "thread_safe": true}"#)).is_ok());
     }
 }

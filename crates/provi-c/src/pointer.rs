@@ -55,6 +55,39 @@ pub(crate) unsafe fn array<'a, T>(what: &'static str, first: *const T, length: u
     Ok(unsafe { slice::from_raw_parts(first, length) })
 }
 
+/// How many entries so many rows of so many columns have; refused if memory has fewer addresses.
+pub(crate) fn product(what: &'static str, rows: usize, columns: usize) -> Result<usize> {
+    let fits = |count: &usize| {
+        count.checked_mul(size_of::<f64>()).is_some_and(|bytes| isize::try_from(bytes).is_ok())
+    };
+    rows.checked_mul(columns).filter(fits).ok_or(Refused::Product { what, rows, columns })
+}
+
+/// Results of an array of the caller's, if there is memory for them: a failed allocation would end the process, and here the
+/// caller's numbers decide how large it is.
+pub(crate) fn collected<T, U>(
+    what: &'static str,
+    values: &[T],
+    one: impl FnMut((usize, &T)) -> Result<U>,
+) -> Result<Vec<U>> {
+    let mut out = Vec::new();
+    let bytes = values.len().saturating_mul(size_of::<U>());
+    out.try_reserve_exact(values.len()).map_err(|_| Refused::Memory { what, bytes })?;
+    for found in values.iter().enumerate().map(one) {
+        out.push(found?);
+    }
+    Ok(out)
+}
+
+/// A copy of an array of the caller's, if there is memory for it.
+pub(crate) fn copied<T: Copy>(what: &'static str, values: &[T]) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    let bytes = size_of_val(values);
+    out.try_reserve_exact(values.len()).map_err(|_| Refused::Memory { what, bytes })?;
+    out.extend_from_slice(values);
+    Ok(out)
+}
+
 /// Copies values into an array of exactly that length.
 ///
 /// # Safety
@@ -136,8 +169,7 @@ pub(crate) unsafe fn maybe_texts(
     // SAFETY: passed on to the caller.
     let pointers = unsafe { array(what, first, length) }?;
     // SAFETY: as above.
-    let one = |&pointer: &*const c_char| Ok(unsafe { maybe_text(what, pointer) }?.map(str::to_owned));
-    pointers.iter().map(one).collect()
+    collected(what, pointers, |(_, &pointer)| Ok(unsafe { maybe_text(what, pointer) }?.map(str::to_owned)))
 }
 
 /// Texts, none of which is NULL.
@@ -175,6 +207,21 @@ mod tests {
         assert_eq!(null.unwrap_err().to_string(), "x is NULL; give an array");
         assert!(nothing.unwrap().is_empty());
         assert!(huge.unwrap_err().to_string().starts_with("x has 18446744073709551615 entries"));
+    }
+
+    #[test]
+    fn what_no_memory_holds_is_refused() {
+        let said = product("design", usize::MAX / 2, 3).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("design has {} × 3 entries", usize::MAX / 2)), "{said}");
+        assert_eq!(product("design", 2, 3).unwrap(), 6);
+        // Entries without a size make an array of any length; copies of them with one need too much.
+        const MANY: &[()] = &[(); usize::MAX];
+        let said = collected("values", MANY, |_| Ok(0u64)).unwrap_err().to_string();
+        assert!(
+            said.starts_with("values needs 18446744073709551615 bytes, and the system gives no memory"),
+            "{said}"
+        );
+        assert_eq!(copied("values", &[1, 2]).unwrap(), [1, 2]);
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! Predictions of an answer at new rows.
+//! Predictions of an answer at new rows. The length of every array of results is looked at before the work.
 
 use std::ffi::c_int;
 
-use provi::predict::Prediction;
+use provi::predict::{Observation, Prediction};
 use provi_analysis::run::predict::NewData;
 use provi_table::{Missing, NewLevels};
 
 use crate::answer::Answer;
 use crate::error::{Refused, Result, status};
 use crate::fit::dense;
-use crate::pointer::{handle, put_if_wanted};
+use crate::pointer::{handle, product, put_if_wanted, room};
 use crate::table::Table;
 
 /// The mean response at the rows of a table, with its interval and its proved error.
@@ -33,6 +33,7 @@ pub(crate) unsafe extern "C" fn provi_answer_predict(
         let (answer, table) = unsafe { (handle("answer", answer)?, handle("table", table)?) };
         let fitted = &answer.fitted;
         let rows = table.table(&fitted.file.model.formula)?;
+        room("an array of results", length, rows.rows())?;
         let (found, errors) = if fitted.file.likelihood().is_some() {
             let all = fitted.regression_rows(&rows, Missing::Error, false)?.predict(level)?;
             if let Some(levels) = all.iter().map(Vec::len).find(|&levels| levels != 1) {
@@ -113,6 +114,8 @@ pub(crate) unsafe extern "C" fn provi_answer_predict_levels(
             return Err(Refused::NoLevels);
         }
         let rows = table.table(&fitted.file.model.formula)?;
+        let levels = fitted.file.model.categories.len();
+        room("an array of results", length, product("an array of results", rows.rows(), levels)?)?;
         let found = match fitted.file.likelihood() {
             Some(_) => fitted.regression_rows(&rows, Missing::Error, false)?.predict(level)?,
             None => fitted.new_data(&rows, at(new_groups), Missing::Error)?.categories(level)?,
@@ -146,6 +149,7 @@ pub(crate) unsafe extern "C" fn provi_answer_predict_survival(
         let fitted = &answer.fitted;
         fitted.needs_one_predictor("a probability after a time")?;
         let rows = table.table(&fitted.file.model.formula)?;
+        room("an array of results", length, rows.rows())?;
         let new = fitted.new_data(&rows, at(new_groups), Missing::Error)?;
         let found = new.survival(time, level)?;
         let errors = vec![new.tv_bound().unwrap_or(f64::NAN); found.len()];
@@ -153,6 +157,41 @@ pub(crate) unsafe extern "C" fn provi_answer_predict_survival(
         unsafe {
             put_all(&found, [mean, low, high], length)?;
             put_if_wanted("error", error, length, &errors)
+        }
+    })
+}
+
+/// The standard deviation and the interval of a new response at each row of a table.
+///
+/// # Safety
+/// As for [`provi_answer_predict`].
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn provi_answer_predict_observations(
+    answer: *const Answer,
+    table: *const Table,
+    level: f64,
+    new_groups: c_int,
+    sd: *mut f64,
+    low: *mut f64,
+    high: *mut f64,
+    length: usize,
+) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let (answer, table) = unsafe { (handle("answer", answer)?, handle("table", table)?) };
+        let fitted = &answer.fitted;
+        fitted.needs_one_predictor("the interval of a new response")?;
+        let rows = table.table(&fitted.file.model.formula)?;
+        room("an array of results", length, rows.rows())?;
+        // The rows of a binomial model say how many trials a response counts.
+        let new = fitted.new_data_with_trials(&rows, at(new_groups), Missing::Error)?;
+        let found = new.observations(level)?;
+        let pick = |one: fn(&Observation) -> f64| found.iter().map(one).collect::<Vec<_>>();
+        // SAFETY: as the caller promises.
+        unsafe {
+            put_if_wanted("sd", sd, length, &pick(|y| y.sd))?;
+            put_if_wanted("low", low, length, &pick(|y| y.low))?;
+            put_if_wanted("high", high, length, &pick(|y| y.high))
         }
     })
 }

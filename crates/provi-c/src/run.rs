@@ -1,4 +1,4 @@
-//! A fit under watch.
+//! A fit, or draws of a posterior, under watch.
 //!
 //! The library works on a thread of its own, and the calling thread waits: it tells the caller how far the fit is, and hears whether to
 //! stop. So a progress function is called by the thread that asked for the fit and by no other, which is what most languages want.
@@ -23,6 +23,34 @@ const LOOK: Duration = Duration::from_millis(50);
 /// asks the fit to stop.
 pub(crate) type ProgressFunction = unsafe extern "C" fn(u64, u64, f64, f64, *mut c_void) -> c_int;
 
+/// How far the work is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    step: u64,
+    steps: u64,
+    elbo: f64,
+    gap: f64,
+}
+
+impl At {
+    /// Nothing is known yet.
+    const BEGIN: Self = Self { step: 0, steps: 0, elbo: f64::NAN, gap: f64::NAN };
+
+    /// So many draws of those that were asked for.
+    pub(crate) fn draws(made: usize, asked: usize) -> Self {
+        Self { step: made as u64, steps: asked as u64, ..Self::BEGIN }
+    }
+}
+
+impl From<&Snapshot> for At {
+    fn from(at: &Snapshot) -> Self {
+        Self { step: at.step, steps: at.steps, elbo: -at.neg_elbo, gap: at.gap.unwrap_or(f64::NAN) }
+    }
+}
+
+/// Takes down how far the work is.
+pub(crate) type Tell<'a> = &'a dyn Fn(At);
+
 /// Such a function with its data.
 pub(crate) struct Progress {
     function: Option<ProgressFunction>,
@@ -39,25 +67,40 @@ impl Progress {
     }
 
     /// Whether the caller wants to stop.
-    fn says_stop(&self, at: Option<Snapshot>) -> bool {
+    fn says_stop(&self, at: At) -> bool {
         let Some(function) = self.function else { return false };
-        let [step, steps] = at.map_or([0, 0], |at| [at.step, at.steps]);
-        let [elbo, gap] = at.map_or([f64::NAN; 2], |at| [-at.neg_elbo, at.gap.unwrap_or(f64::NAN)]);
+        let At { step, steps, elbo, gap } = at;
         // SAFETY: as `new` demands; the progress never leaves the calling thread.
         unsafe { function(step, steps, elbo, gap, self.user) != 0 }
     }
 }
 
 /// What the work shares with the thread that waits.
-#[derive(Default)]
 struct Shared {
     stop: Stop,
-    at: Mutex<Option<Snapshot>>,
+    at: Mutex<At>,
 }
 
 impl Shared {
-    fn at(&self) -> Option<Snapshot> {
+    /// Before the work: the first call of the progress function may stop it already.
+    fn begun(progress: &Progress) -> Self {
+        let shared = Self { stop: Stop::default(), at: Mutex::new(At::BEGIN) };
+        shared.look(progress);
+        shared
+    }
+
+    fn at(&self) -> At {
         *self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, at: At) {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = at;
+    }
+
+    fn look(&self, progress: &Progress) {
+        if progress.says_stop(self.at()) {
+            self.stop.ask();
+        }
     }
 }
 
@@ -66,12 +109,9 @@ impl Shared {
 pub(crate) fn on_a_thread<T: Send>(
     progress: &Progress,
     threads: Option<u32>,
-    work: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
+    work: impl FnOnce(&mut Watch<'_>, Tell<'_>) -> Result<T> + Send,
 ) -> Result<T> {
-    let shared = Shared::default();
-    if progress.says_stop(None) {
-        shared.stop.ask();
-    }
+    let shared = Shared::begun(progress);
     std::thread::scope(|scope| {
         let (send, receive) = channel();
         let its = &shared;
@@ -85,49 +125,51 @@ pub(crate) fn on_a_thread<T: Send>(
             match receive.recv_timeout(LOOK) {
                 Ok(outcome) => return outcome,
                 Err(RecvTimeoutError::Disconnected) => return Err(Refused::Bug("the thread is gone".into())),
-                Err(RecvTimeoutError::Timeout) if progress.says_stop(shared.at()) => shared.stop.ask(),
-                Err(RecvTimeoutError::Timeout) => (),
+                Err(RecvTimeoutError::Timeout) => shared.look(progress),
             }
         }
     })
 }
 
-fn watched<T>(shared: &Shared, work: impl FnOnce(&mut Watch<'_>) -> Result<T>) -> Result<T> {
+fn watched<T>(shared: &Shared, work: impl FnOnce(&mut Watch<'_>, Tell<'_>) -> Result<T>) -> Result<T> {
     let mut observer = |at: &Snapshot| {
-        *shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
+        shared.note(at.into());
         ControlFlow::Continue(())
     };
-    work(&mut Watch { observer: Some(&mut observer), stop: Some(&shared.stop), ..Watch::default() })
+    let mut watch = Watch { observer: Some(&mut observer), stop: Some(&shared.stop), ..Watch::default() };
+    work(&mut watch, &|at| shared.note(at))
 }
 
-/// Work on the calling thread, which calls the progress function between steps and between draws of the audit: for a function that
-/// no other thread may call.
-pub(crate) fn in_place<T>(progress: &Progress, work: impl FnOnce(&mut Watch<'_>) -> Result<T>) -> Result<T> {
-    let shared = Shared::default();
-    if progress.says_stop(None) {
-        shared.stop.ask();
-    }
+/// Work on the calling thread, which calls the progress function between steps, between draws of the audit, and when it is told how far
+/// the work is: for a function that no other thread may call.
+pub(crate) fn in_place<T>(
+    progress: &Progress,
+    work: impl FnOnce(&mut Watch<'_>, Tell<'_>) -> Result<T>,
+) -> Result<T> {
+    let shared = Shared::begun(progress);
     let looked = Mutex::new(Instant::now());
     let look = || {
         let mut looked = looked.lock().unwrap_or_else(PoisonError::into_inner);
         if looked.elapsed() >= LOOK {
             *looked = Instant::now();
-            if progress.says_stop(shared.at()) {
-                shared.stop.ask();
-            }
+            shared.look(progress);
         }
         ControlFlow::Continue(())
     };
     let mut observer = |at: &Snapshot| {
-        *shared.at.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
+        shared.note(at.into());
         look()
     };
     let mut audit = |_, _| look();
-    work(&mut Watch {
+    let mut watch = Watch {
         observer: Some(&mut observer),
         audit: Some(&mut audit),
         stop: Some(&shared.stop),
         ..Watch::default()
+    };
+    work(&mut watch, &|at| {
+        shared.note(at);
+        let _: ControlFlow<()> = look();
     })
 }
 

@@ -8,7 +8,7 @@ use provi_analysis::model::Data;
 use provi_table::Values;
 
 use crate::error::{Refused, Result, boxed, status};
-use crate::pointer::{array, free, handle, handle_mut, maybe_texts, put, text, texts};
+use crate::pointer::{array, collected, copied, free, handle, handle_mut, maybe_texts, put, text, texts};
 
 /// A missing value among whole numbers: INT64_MIN, `PROVI_MISSING` in the header.
 const MISSING: i64 = i64::MIN;
@@ -106,7 +106,7 @@ pub(crate) unsafe extern "C" fn provi_table_numbers(
         // SAFETY: as the caller promises.
         let (table, name, values) =
             unsafe { (handle_mut("table", table)?, text("name", name)?, array("values", values, length)?) };
-        table.add(name, Values::Numbers(values.to_vec()))
+        table.add(name, Values::Numbers(copied("values", values)?))
     })
 }
 
@@ -125,8 +125,8 @@ pub(crate) unsafe extern "C" fn provi_table_integers(
         // SAFETY: as the caller promises.
         let (table, name, values) =
             unsafe { (handle_mut("table", table)?, text("name", name)?, array("values", values, length)?) };
-        let value = |&x: &i64| (x != MISSING).then_some(x);
-        table.add(name, Values::Integers(values.iter().map(value).collect()))
+        let values = collected("values", values, |(_, &x)| Ok((x != MISSING).then_some(x)))?;
+        table.add(name, Values::Integers(values))
     })
 }
 
@@ -176,7 +176,7 @@ pub(crate) unsafe extern "C" fn provi_table_levels(
             }
             level => Ok(level.ok()),
         };
-        let codes = codes.iter().enumerate().map(one).collect::<Result<_>>()?;
+        let codes = collected("codes", codes, one)?;
         table.add(name, Values::Categories { codes, levels, ordered: ordered != 0 })
     })
 }

@@ -51,17 +51,29 @@ pub(crate) fn built(source: &Path, folder: &Path, link: Link) -> Option<PathBuf>
             command.arg("-L").arg(&libraries).arg("-lprovi_c");
             command.arg(format!("-Wl,-rpath,{}", libraries.display())).arg("-lm")
         }
-        Link::Static => command.arg(libraries.join("libprovi_c.a")).args(SYSTEM),
+        Link::Static => command.arg(libraries.join("libprovi_c.a")).args(system()),
     };
     said(&mut command);
     Some(program)
 }
 
-/// What the static library needs of the system: `rustc --print native-static-libs`.
-const SYSTEM: &[&str] = match () {
-    () if cfg!(target_os = "macos") => &["-framework", "CoreFoundation", "-liconv", "-lSystem", "-lm"],
-    () => &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"],
-};
+/// What the static library needs of the system: `rustc --print native-static-libs`. For Linux, docs/c.md says it.
+fn system() -> Vec<String> {
+    let words = match cfg!(target_os = "macos") {
+        true => "-framework CoreFoundation -liconv -lSystem -lm".to_owned(),
+        false => documented(),
+    };
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The libraries that docs/c.md names after the static one.
+fn documented() -> String {
+    let page = std::fs::read_to_string(of_crate("../../docs/c.md")).expect("the page is there");
+    let after =
+        page.split("target/release/libprovi_c.a -l").nth(1).expect("the page links the static library");
+    let line = after.lines().next().unwrap_or_default();
+    format!("-l{}", line.split('#').next().unwrap_or_default())
+}
 
 /// A program that is linked to the library that was built for these tests: cargo's own search path may hold an older one.
 pub(crate) fn run(program: &Path) -> Command {

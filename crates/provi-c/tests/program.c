@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 60, DRAWS = 5 };
+enum { ROWS = 60, DRAWS = 5, MANY = 2000000 };
+
+#define SPARSE "{\"family\": \"gaussian\", \"factor\": \"sparse\", \"audit_draws\": 1, \"seed\": 3}"
 
 static double x[ROWS], w[ROWS], broken[ROWS], waited[ROWS], design[3 * ROWS], y_design[ROWS];
 static int64_t y[ROWS], count[ROWS];
@@ -84,6 +86,17 @@ static int go_on(uint64_t step, uint64_t steps, double elbo, double gap, void *u
     return 0;
 }
 
+/* What `stop_later` has heard last. */
+static int last_step, last_steps;
+
+static int stop_later(uint64_t step, uint64_t steps, double elbo, double gap, void *user) {
+    (void)elbo, (void)gap;
+    calls += *(int *)user;
+    last_step = (int)step;
+    last_steps = (int)steps;
+    return step > 0;
+}
+
 /* A Gaussian with the means 1 and -2 and the deviations 0.5 and 2, which are handed over as `user`. */
 static int gaussian(size_t n, size_t d, const double *z, double *log_density, double *gradient, void *user) {
     const double *sd = user, mean[] = {1.0, -2.0};
@@ -103,6 +116,12 @@ static int failing(size_t n, size_t d, const double *z, double *log_density, dou
     return 7;
 }
 
+static void coefficient(const char *name, const provi_coefficient *row) {
+    double all[] = {row->mean, row->mean_error, row->sd,       row->sd_error,       row->low,
+                    row->high, row->positive,   row->positive_error, (double)row->grounds};
+    numbers(name, all, 9);
+}
+
 static void show(const char *name, const provi_answer *answer) {
     char line[64];
     double mean[16], covariance[256];
@@ -119,10 +138,8 @@ static void show(const char *name, const provi_answer *answer) {
     for (size_t i = 0; i < dim; i++) printf(" %s", provi_answer_name(answer, i));
     printf("\n");
     for (size_t i = 0; i < dim; i++) {
-        double all[] = {rows[i].mean, rows[i].mean_error, rows[i].sd,       rows[i].sd_error,       rows[i].low,
-                        rows[i].high, rows[i].positive,   rows[i].positive_error, (double)rows[i].grounds};
         snprintf(line, sizeof line, "%s.row%zu", name, i);
-        numbers(line, all, 9);
+        coefficient(line, &rows[i]);
     }
     double pair[2];
     need("evidence", provi_answer_evidence(answer, &pair[0], &pair[1]) == 0);
@@ -135,6 +152,23 @@ static void show(const char *name, const provi_answer *answer) {
                        provi_answer_is_certified(answer), provi_answer_stopped_early(answer)};
     snprintf(line, sizeof line, "%s.bounds", name);
     numbers(line, bounds, 5);
+}
+
+/* The answer is a mixture with sparse factors: its covariance is that of the mixture, as its mean is. */
+static void sparse_mixture(void) {
+    double mean[5], covariance[25];
+    provi_table *table = full_table();
+    provi_answer *answer = provi_fit_formula(table, "w ~ x + (1 | town)", SPARSE, NULL, NULL);
+    need("sparse", answer != NULL && provi_answer_dim(answer) == 5);
+    need("mean", provi_answer_mean(answer, mean, 5) == 0);
+    need("covariance", provi_answer_covariance(answer, covariance, 25) == 0);
+    numbers("sparse.mean", mean, 5);
+    numbers("sparse.covariance", covariance, 25);
+    provi_coefficient row;
+    need("contrast", provi_answer_contrast(answer, "2*x", 0.9, &row) == 0);
+    coefficient("sparse.contrast", &row);
+    provi_answer_free(answer);
+    provi_table_free(table);
 }
 
 static void formulas(const char *folder) {
@@ -155,9 +189,48 @@ static void formulas(const char *folder) {
     show("formula", answer);
     need("sample", provi_answer_sample(answer, DRAWS, 9, draws, DRAWS * 3) == 0);
     numbers("formula.sample", draws, DRAWS * 3);
-    need("exact", provi_answer_sample_exact(answer, table, DRAWS, 9, NULL, draws, DRAWS * 3, &tv) == 0);
+    need("exact", provi_answer_sample_exact(answer, table, DRAWS, 9, NULL, NULL, NULL, draws, DRAWS * 3, NULL, &tv) == 0);
     numbers("formula.exact", draws, DRAWS * 3);
     number("formula.tv", tv);
+    need("part", provi_answer_sample_part(answer, 2, 3, 9, draws, 9) == 0);
+    numbers("formula.part", draws, 9);
+    refused("error.part", provi_answer_sample_part(answer, UINT64_MAX, 3, 9, draws, 9) != 0);
+    refused("error.part_length", provi_answer_sample_part(answer, 0, 3, 9, draws, 8) != 0);
+    refused("error.many_draws", provi_answer_sample(answer, SIZE_MAX / 2, 9, draws, 9) != 0);
+
+    /* Draws that are stopped: those that there are are kept, if it is said where. */
+    double *many = malloc(MANY * 3 * sizeof *many);
+    size_t made = 0;
+    int three = 3;
+    need("memory", many != NULL);
+    calls = 0;
+    need("stopped draws", provi_answer_sample_exact(answer, table, MANY, 9, NULL, stop_later, &three, many, MANY * 3, &made, &tv) == 0);
+    printf("drawn %d %d\n", made < MANY && made >= (size_t)last_step && last_step > 0, calls % 3 == 0 && calls > 0);
+    size_t kept = 0;
+    while (kept < MANY && !isnan(many[3 * kept])) kept++;
+    printf("drawn.kept %d %d\n", kept == made, made < MANY && isnan(many[3 * MANY - 1]));
+    printf("drawn.of %d\n", last_steps == MANY);
+    refused("error.stopped_draws",
+            provi_answer_sample_exact(answer, table, MANY, 9, NULL, stop_at_once, &three, many, MANY * 3, NULL, NULL) != 0);
+    made = 0;
+    need("limited draws", provi_answer_sample_exact(answer, table, MANY, 9, "{\"time_limit\": 0.01}", NULL, NULL, many, MANY * 3, &made, NULL) == 0);
+    printf("limited %d\n", made < MANY);
+    free(many);
+
+    provi_coefficient row;
+    need("contrast", provi_answer_contrast(answer, "x - 2*w", 0.9, &row) == 0);
+    coefficient("contrast", &row);
+    refused("error.contrast", provi_answer_contrast(answer, "x - ww", 0.9, &row) != 0);
+    refused("error.contrast_null", provi_answer_contrast(answer, "x", 0.9, NULL) != 0);
+    printf("notes %d\n", provi_answer_notes(answer) != NULL && strlen(provi_answer_notes(answer)) < 10000);
+    double lower = 0.0;
+    need("one of two", provi_answer_evidence(answer, &lower, NULL) == 0 && provi_answer_elbo(answer, NULL, NULL) == 0);
+    number("lower", lower);
+    need("observations", provi_answer_predict_observations(answer, table, 0.8, 0, mean, low, high, ROWS) == 0);
+    numbers("observed.sd", mean, ROWS);
+    numbers("observed.low", low, ROWS);
+    numbers("observed.high", high, ROWS);
+    refused("error.observed", provi_answer_predict_observations(answer, table, 0.8, 0, mean, low, high, 3) != 0);
     need("predict", provi_answer_predict(answer, table, 0.8, 0, mean, low, high, error, ROWS) == 0);
     numbers("formula.predicted", mean, ROWS);
     numbers("formula.low", low, ROWS);
@@ -172,9 +245,9 @@ static void formulas(const char *folder) {
     need("load", loaded != NULL);
     show("loaded", loaded);
     printf("json %d\n", strcmp(provi_answer_json(answer), provi_answer_json(loaded)) == 0);
-    need("exact of a file", provi_answer_sample_exact(loaded, table, DRAWS, 9, "{\"threads\": 2}", draws, DRAWS * 3, NULL) == 0);
+    need("exact of a file", provi_answer_sample_exact(loaded, table, DRAWS, 9, "{\"threads\": 2}", NULL, NULL, draws, DRAWS * 3, NULL, NULL) == 0);
     numbers("loaded.exact", draws, DRAWS * 3);
-    refused("error.no_table", provi_answer_sample_exact(loaded, NULL, DRAWS, 9, NULL, draws, DRAWS * 3, NULL) != 0);
+    refused("error.no_table", provi_answer_sample_exact(loaded, NULL, DRAWS, 9, NULL, NULL, NULL, draws, DRAWS * 3, NULL, NULL) != 0);
     provi_answer_free(loaded);
 
     int two = 2;
@@ -193,7 +266,7 @@ static void formulas(const char *folder) {
     refused("error.predict_length", provi_answer_predict(answer, table, 0.8, 0, mean, low, high, error, 3) != 0);
     refused("error.probability", provi_answer_predict(answer, table, 1.8, 0, mean, low, high, error, ROWS) != 0);
     refused("error.exact_option",
-            provi_answer_sample_exact(answer, table, DRAWS, 9, "{\"seed\": 1}", draws, DRAWS * 3, NULL) != 0);
+            provi_answer_sample_exact(answer, table, DRAWS, 9, "{\"seed\": 1}", NULL, NULL, draws, DRAWS * 3, NULL, NULL) != 0);
     provi_answer_free(answer);
 
     need("missing", (answer = provi_fit_formula(table, "y ~ broken", options, NULL, NULL)) != NULL);
@@ -203,6 +276,7 @@ static void formulas(const char *folder) {
     refused("error.column", provi_fit_formula(table, "y ~ xx", NULL, NULL, NULL) == NULL);
     refused("error.formula", provi_fit_formula(table, "y ~ x +", NULL, NULL, NULL) == NULL);
     refused("error.option", provi_fit_formula(table, "y ~ x", "{\"prior_scales\": 1}", NULL, NULL) == NULL);
+    refused("error.twice", provi_fit_formula(table, "y ~ x", "{\"seed\": 1, \"seed\": 2}", NULL, NULL) == NULL);
     refused("error.json", provi_fit_formula(table, "y ~ x", "prior_scale = 1", NULL, NULL) == NULL);
     refused("error.device", provi_fit_formula(table, "y ~ x", "{\"device\": \"cuda:77\"}", NULL, NULL) == NULL);
     refused("error.gpu", provi_fit_formula(table, "y ~ x", "{\"device\": \"gpu\"}", NULL, NULL) == NULL);
@@ -226,7 +300,8 @@ static void formulas(const char *folder) {
     need("levels", provi_answer_predict_levels(answer, table, 0.9, 0, probabilities, NULL, NULL, 3 * ROWS) == 0);
     number("levels.sum", probabilities[0] + probabilities[1] + probabilities[2]);
     refused("error.integrated",
-            provi_answer_sample_exact(answer, table, DRAWS, 9, NULL, draws, DRAWS * provi_answer_dim(answer), NULL) != 0);
+            provi_answer_sample_exact(answer, table, DRAWS, 9, NULL, NULL, NULL, draws,
+                                      DRAWS * provi_answer_dim(answer), NULL, NULL) != 0);
     provi_answer_free(answer);
     need("times", provi_table_numbers(table, "waited", waited, ROWS) == 0);
     need("survival", (answer = provi_fit_formula(table, "surv(waited, y) ~ x", "{\"family\": \"exponential\", \"audit_draws\": 1000}",
@@ -249,13 +324,13 @@ static void designs(void) {
     provi_answer *answer = provi_fit_design(ROWS, 3, design, y_design, names, options, NULL, NULL);
     need("design", answer != NULL);
     show("design", answer);
-    need("exact", provi_answer_sample_exact(answer, NULL, DRAWS, 4, "{\"device\": \"auto\"}", draws, DRAWS * 3, &tv) == 0);
+    need("exact", provi_answer_sample_exact(answer, NULL, DRAWS, 4, "{\"device\": \"auto\"}", NULL, NULL, draws, DRAWS * 3, NULL, &tv) == 0);
     numbers("design.exact", draws, DRAWS * 3);
     need("predict", provi_answer_predict_design(answer, ROWS, 3, design, 0.95, mean, low, high, error) == 0);
     numbers("design.predicted", mean, ROWS);
     refused("error.columns", provi_answer_predict_design(answer, ROWS, 2, design, 0.95, mean, low, high, error) != 0);
     provi_table *table = full_table();
-    refused("error.stray_table", provi_answer_sample_exact(answer, table, DRAWS, 4, NULL, draws, DRAWS * 3, NULL) != 0);
+    refused("error.stray_table", provi_answer_sample_exact(answer, table, DRAWS, 4, NULL, NULL, NULL, draws, DRAWS * 3, NULL, NULL) != 0);
     refused("error.not_of_formula", provi_answer_predict(answer, table, 0.9, 0, mean, low, high, error, ROWS) != 0);
     provi_table_free(table);
     provi_answer_free(answer);
@@ -286,7 +361,29 @@ static void densities(void) {
     provi_answer *answer = provi_fit_density(2, gaussian, sd, of_two, declared, go_on, &one);
     need("density", answer != NULL);
     show("density", answer);
-    refused("error.density_exact", provi_answer_sample_exact(answer, NULL, 2, 1, NULL, draws, 4, NULL) != 0);
+    double drawn[400], again[400], tv;
+    size_t made = 0;
+    const char *safe = "{\"mu\": 0.25, \"smoothness\": 4, \"thread_safe\": true, \"threads\": 2}";
+    calls = 0;
+    need("exact", provi_answer_sample_exact_density(answer, gaussian, sd, 200, 7, "{\"convexity\": 0.25, \"smoothness\": 4}", go_on,
+                                                    &one, drawn, 400, &made, &tv) == 0);
+    printf("density.exact %d %d\n", (int)made, calls > 0);
+    numbers("density.drawn", drawn, 400);
+    number("density.tv", tv);
+    need("exact", provi_answer_sample_exact_density(answer, gaussian, sd, 200, 7, safe, NULL, NULL, again, 400, NULL, NULL) == 0);
+    printf("density.same %d\n", memcmp(drawn, again, sizeof drawn) == 0);
+    calls = 0;
+    double *many = malloc(2 * MANY * sizeof *many);
+    need("memory", many != NULL);
+    need("exact", provi_answer_sample_exact_density(answer, gaussian, sd, MANY, 7, "{\"mu\": 0.25, \"smoothness\": 4}", stop_later,
+                                                    &one, many, 2 * MANY, &made, NULL) == 0);
+    printf("density.halted %d %d\n", made < MANY && made > 0, memcmp(drawn, many, 2 * (made < 200 ? made : 200) * sizeof *many) == 0);
+    free(many);
+    refused("error.no_curvature", provi_answer_sample_exact_density(answer, gaussian, sd, 2, 1, "{\"convexity\": 0.25}", NULL, NULL,
+                                                                    draws, 4, NULL, NULL) != 0);
+    refused("error.exact_failing", provi_answer_sample_exact_density(answer, failing, NULL, 2, 1, safe, NULL, NULL, draws, 4, NULL,
+                                                                     NULL) != 0);
+    refused("error.density_exact", provi_answer_sample_exact(answer, NULL, 2, 1, NULL, NULL, NULL, draws, 4, NULL, NULL) != 0);
     provi_answer_free(answer);
     answer = provi_fit_density(2, gaussian, sd, NULL, "{\"thread_safe\": true, \"threads\": 2, \"start\": [3, 3]}", NULL, NULL);
     need("undeclared", answer != NULL);
@@ -298,6 +395,9 @@ static void densities(void) {
     provi_answer_free(answer);
     refused("error.failing", provi_fit_density(2, failing, NULL, NULL, NULL, NULL, NULL) == NULL);
     refused("error.null_density", provi_fit_density(2, NULL, NULL, NULL, NULL, NULL, NULL) == NULL);
+    refused("error.one_thread", provi_fit_density(2, gaussian, sd, NULL, "{\"threads\": 2}", NULL, NULL) == NULL);
+    /* Names are not read before their number is looked at. */
+    refused("error.many", provi_fit_density(SIZE_MAX / 32, gaussian, sd, of_two, NULL, NULL, NULL) == NULL);
     refused("error.dim", provi_fit_density(0, gaussian, sd, NULL, NULL, NULL, NULL) == NULL);
     refused("error.convexity", provi_fit_density(2, gaussian, sd, NULL, "{\"smoothness\": 4}", NULL, NULL) == NULL);
     refused("error.start", provi_fit_density(2, gaussian, sd, NULL, "{\"start\": [1]}", NULL, NULL) == NULL);
@@ -310,6 +410,7 @@ int main(int arguments, char **words) {
     printf("devices %s\n", provi_devices());
     printf("silence [%s]\n", provi_last_error());
     formulas(words[1]);
+    sparse_mixture();
     designs();
     densities();
     provi_table_free(NULL);

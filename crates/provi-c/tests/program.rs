@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use provi::certificate::Statement;
 use provi::fit::Watch;
 use provi::target::{DataPrior, Glm, Prior};
 use provi::{Design, Matrix, Seed, Target};
 use provi_analysis::model::Data;
-use provi_analysis::options::{AuditOptions, FamilyName, ModelOptions, RunOptions};
+use provi_analysis::options::{AuditOptions, FactorName, FamilyName, ModelOptions, RunOptions};
 use provi_analysis::record::about::About;
 use provi_analysis::run::posterior::PosteriorDraws;
 use provi_analysis::show::rows;
+use provi_analysis::show::summary::SummaryRow;
 use provi_analysis::{Analysis, Fitted, Problem};
 use provi_table::{Missing, NewLevels, Table, Values};
 
@@ -116,6 +118,12 @@ fn a_formula_has_the_numbers_of_the_rust_library() {
     let exact: Matrix = draws.draw(DRAWS).unwrap();
     same(heard, "formula.exact", exact.entries());
     same(heard, "formula.tv", &[draws.law().total_variation(None).unwrap()]);
+    let part = fit.sample(DRAWS, Seed(9)).unwrap();
+    same(heard, "formula.part", &part.entries()[2 * 3..]);
+    let contrast = fit.contrast("x - 2*w", 0.9).unwrap();
+    same(heard, "contrast", &of_contrast(&contrast, 1.0));
+    same(heard, "lower", &[fit.certificate().unwrap().evidence.lower().unwrap()]);
+    assert_eq!(heard["notes"], "1");
     let new_rows = table();
     let new = fit.new_data(&new_rows, NewLevels::Refuse, Missing::Error).unwrap();
     let found = new.predict(0.8).unwrap();
@@ -123,10 +131,52 @@ fn a_formula_has_the_numbers_of_the_rust_library() {
     same(heard, "formula.low", &found.iter().map(|p| p.low).collect::<Vec<_>>());
     same(heard, "formula.high", &found.iter().map(|p| p.high).collect::<Vec<_>>());
     same(heard, "formula.error", &[new.probability_error().unwrap(); ROWS]);
+    let found = new.observations(0.8).unwrap();
+    same(heard, "observed.sd", &found.iter().map(|y| y.sd).collect::<Vec<_>>());
+    same(heard, "observed.low", &found.iter().map(|y| y.low).collect::<Vec<_>>());
+    same(heard, "observed.high", &found.iter().map(|y| y.high).collect::<Vec<_>>());
     // A file holds the covariance in decimals: its factor differs in the last bits.
     shown(heard, "loaded", &fit);
     near(&numbers(heard, "loaded.exact"), exact.entries(), 1e-12);
     assert_eq!(heard["json"], "1");
+}
+
+/// A contrast as `provi_coefficient` has it.
+fn of_contrast(found: &SummaryRow, grounds: f64) -> [f64; 9] {
+    let row = &found.functional;
+    let or_nan = |error: &Statement| error.bound().unwrap_or(f64::NAN);
+    let errors = [&row.mean_error, &row.sd_error, &row.positive.error].map(or_nan);
+    let [low, high] = found.interval;
+    [row.mean, errors[0], row.sd, errors[1], low, high, row.positive.value, errors[2], grounds]
+}
+
+/// With sparse factors the fit keeps the Gaussian of its heaviest node, which is not the answer.
+#[test]
+fn the_covariance_is_that_of_the_mixture() {
+    let Some(heard) = heard() else { return };
+    let [x, w, _] = columns();
+    let towns = ["north", "east", "south"];
+    let town = Values::Text((0..ROWS).map(|i| Some(towns[i * 5 % 3].to_owned())).collect());
+    let columns = [("x", Values::Numbers(x)), ("w", Values::Numbers(w)), ("town", town)];
+    let columns = columns.map(|(name, values)| (name.to_owned(), values)).to_vec();
+    let table = Table::from_columns("table", columns).unwrap();
+    let family = Some(FamilyName::Gaussian);
+    let options = ModelOptions { family, factor: Some(FactorName::Sparse), ..ModelOptions::default() };
+    let analysis = Analysis::of(Data::from(table), "w ~ x + (1 | town)", &options).unwrap();
+    let fit = analysis.fit(&run_options(Some(3), 1), &mut Watch::default()).unwrap();
+    let mixture = fit.mixture.as_ref().unwrap();
+    assert!(fit.gaussian.as_sparse().is_some());
+    let covariance = mixture.covariance().unwrap();
+    same(heard, "sparse.mean", &mixture.mean());
+    same(heard, "sparse.covariance", covariance.entries());
+    let sds: Vec<f64> = (0..5).map(|i| covariance[(i, i)].sqrt()).collect();
+    near(&sds, &mixture.standard_deviations(), 1e-12);
+    // The heaviest node's is another one.
+    let heaviest = fit.dense("q").unwrap().covariance();
+    assert!((heaviest[(0, 0)] - covariance[(0, 0)]).abs() > 1e-6, "{heaviest:?} {covariance:?}");
+    let contrast = fit.contrast("2*x", 0.9).unwrap();
+    let grounds = if contrast.functional.mean_error.bound().is_some() { 3.0 } else { 0.0 };
+    same(heard, "sparse.contrast", &of_contrast(&contrast, grounds));
 }
 
 #[test]
@@ -198,6 +248,33 @@ fn a_fit_that_is_told_to_stop_keeps_what_it_has() {
 }
 
 #[test]
+fn draws_that_are_told_to_stop_are_kept() {
+    let Some(heard) = heard() else { return };
+    assert_eq!((&*heard["drawn"], &*heard["drawn.kept"], &*heard["drawn.of"]), ("1 1", "1 1", "1"));
+    assert_eq!(heard["limited"], "1");
+    assert_eq!(
+        (&*heard["density.exact"], &*heard["density.same"], &*heard["density.halted"]),
+        ("200 1", "1", "1 1")
+    );
+}
+
+/// Means and squares are within five of their standard deviations.
+#[test]
+fn a_density_of_c_has_exact_draws() {
+    let Some(heard) = heard() else { return };
+    let drawn = numbers(heard, "density.drawn");
+    let of = |i: usize| drawn.iter().skip(i).step_by(2);
+    for (i, [mean, sd]) in [[1.0, 0.5], [-2.0, 2.0]].into_iter().enumerate() {
+        let found = of(i).sum::<f64>() / 200.0;
+        assert!((found - mean).abs() < 5.0 * sd / 200f64.sqrt(), "{found}");
+        let square = of(i).map(|x| (x - mean).powi(2)).sum::<f64>() / 200.0 / (sd * sd);
+        assert!((square - 1.0).abs() < 0.5, "{square}");
+    }
+    let tv = numbers(heard, "density.tv")[0];
+    assert!((0.0..1e-5).contains(&tv), "{tv}");
+}
+
+#[test]
 fn every_error_names_the_thing_and_the_way_out() {
     let Some(heard) = heard() else { return };
     let expected = [
@@ -209,9 +286,21 @@ fn every_error_names_the_thing_and_the_way_out() {
         ("mean_length", "out has the length 2; it must be 3"),
         ("mean_null", "out is NULL; give an array for the results"),
         ("draws_length", "out has the length 5; it must be 15"),
-        ("predict_length", "mean has the length 3; it must be 60"),
+        ("predict_length", "an array of results has the length 3; it must be 60"),
+        ("observed", "an array of results has the length 3; it must be 60"),
+        ("part", "have numbers above 2^64 - 1; begin earlier, or take fewer"),
+        ("part_length", "out has the length 8; it must be 9"),
+        ("many_draws", "out has 9223372036854775807 × 3 entries, more than memory has addresses"),
+        ("stopped_draws", "of 2000000 draws; give `made`, and those that there are are kept"),
+        ("contrast", "`ww`"),
+        ("contrast_null", "out is NULL; give an array for the results"),
+        ("twice", "the option seed is there twice at line 1 column 22; leave one of the two out"),
+        ("no_curvature", "give the options convexity, above 0, and smoothness"),
+        ("exact_failing", "the density returned 7"),
+        ("one_thread", "threads = 2, and one thread alone calls a density that is not thread-safe"),
+        ("many", "must be between 1 and 16777216"),
         ("probability", "1.8"),
-        ("exact_option", "there is no option `seed`; the options are tv, device, threads"),
+        ("exact_option", "there is no option `seed`; the options are tv, device, threads, time_limit"),
         ("nan", "column `broken` of `the table` has 1 missing value(s), the first `null` on line 4"),
         ("column", "no column `xx` in `the table`; did you mean `x`?"),
         ("formula", "expected a column name"),
@@ -222,7 +311,7 @@ fn every_error_names_the_thing_and_the_way_out() {
         ("null_table", "table is NULL; give a handle"),
         ("null_formula", "formula is NULL; give a text"),
         ("utf8", "formula is not UTF-8: byte 6"),
-        ("length", "column `short` has 3 values, and the columns before it have 60"),
+        ("length", "column `short` has 3 values, and the columns before it have 60; give it 60"),
         ("null_values", "values is NULL; give an array"),
         ("null_name", "name is NULL; give a text"),
         ("code", "column `codes`: row 1 has the level 2 of 2; count from 0"),
@@ -239,9 +328,9 @@ fn every_error_names_the_thing_and_the_way_out() {
         ("response", "response 1.75 at row 1 is not 0 or 1"),
         ("design_nan", "the design holds NaN at row 1, column 1"),
         ("design_null", "design is NULL; give an array"),
-        ("huge", "more than memory has addresses"),
+        ("huge", "design has 9223372036854775807 × 3 entries, more than memory has addresses"),
         ("null_text", "names is NULL; give a text for each entry"),
-        ("density_exact", "a C function is not kept"),
+        ("density_exact", "a C function is not kept: give it to provi_answer_sample_exact_density"),
         ("failing", "the density returned 7"),
         ("null_density", "density is NULL; give a function"),
         ("dim", "dim = 0; must be between 1 and 16777216"),
