@@ -4,12 +4,10 @@ use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use provi::Certificate;
 use provi::functional::Functional;
-use provi::sparse::AnyGaussian;
 use provi::target::Glm;
-use provi::{Certificate, Matrix};
 use provi_analysis::Fitted;
-use provi_analysis::capacity::refuse_beyond;
 use provi_analysis::model::UnknownNoise;
 use provi_analysis::show::rows;
 
@@ -224,24 +222,11 @@ pub(crate) unsafe extern "C" fn provi_answer_covariance(
         // SAFETY: there is no function to call.
         let nobody = unsafe { Progress::new(None, std::ptr::null_mut()) };
         // On a thread for its stack: sparse factors are made dense.
-        let covariance = on_a_thread(&nobody, None, |_, _| covariance(&answer.fitted))?;
+        let covariance =
+            on_a_thread(&nobody, None, |_, _| Ok(answer.fitted.covariance("the covariance")?))?;
         // SAFETY: as the caller promises.
         unsafe { put("out", out, length, covariance.entries()) }
     })
-}
-
-/// That of the mixture, as its mean is, if scales are integrated over. With sparse factors the fit keeps the Gaussian of the heaviest
-/// node beside the mixture, and that is another one.
-fn covariance(fitted: &Fitted) -> Result<Matrix> {
-    match (&fitted.mixture, &fitted.gaussian) {
-        (Some(mixture), AnyGaussian::Sparse(_)) => {
-            // One node at a time is dense.
-            let d = mixture.dim() as u128;
-            refuse_beyond(|| format!("the covariance of {d} coefficients"), 4 * 8 * d * d)?;
-            Ok(mixture.covariance()?)
-        }
-        _ => Ok(fitted.dense("the covariance")?.covariance()),
-    }
 }
 
 /// The rows of the table, as every shell prints them.

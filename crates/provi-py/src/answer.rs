@@ -126,13 +126,14 @@ impl Answer {
 
     #[getter]
     fn cov<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let covariance = py.detach(|| Ok(self.fitted.dense("cov")?.covariance()));
+        let covariance = py.detach(|| self.fitted.covariance("cov"));
         square(py, &covariance.map_err(refuse)?)
     }
 
     #[getter]
     fn factor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        square(py, &self.fitted.dense("factor").map_err(refuse)?.factor_matrix())
+        let factor = py.detach(|| self.fitted.factor("factor"));
+        square(py, &factor.map_err(refuse)?)
     }
 
     /// The ELBO, its error, and whether that error is a bound.

@@ -56,6 +56,34 @@ impl Fitted {
         Ok(self.gaussian.to_dense()?)
     }
 
+    /// The covariance of the coefficients, whose means and deviations are [`Self::moments`]. With sparse factors the fit keeps the Gaussian of the heaviest
+    /// node beside the mixture over the scales, and that is another one.
+    pub fn covariance(&self, what: &str) -> Result<Matrix> {
+        match self.sparse_mixture(what)? {
+            Some(mixture) => Ok(mixture.covariance()?),
+            None => Ok(self.dense(what)?.covariance()),
+        }
+    }
+
+    /// The factor of that covariance.
+    pub fn factor(&self, what: &str) -> Result<Matrix> {
+        match self.sparse_mixture(what)? {
+            Some(mixture) => Ok(mixture.gaussian()?.factor_matrix()),
+            None => Ok(self.dense(what)?.factor_matrix()),
+        }
+    }
+
+    /// The mixture of Gaussians with sparse factors, if it is one and there is room for a covariance.
+    fn sparse_mixture(&self, what: &str) -> Result<Option<&ScaleMixture>> {
+        let (Some(mixture), AnyGaussian::Sparse(_)) = (&self.mixture, &self.gaussian) else {
+            return Ok(None);
+        };
+        // One node at a time is dense.
+        let d = mixture.dim() as u128;
+        refuse_beyond(|| format!("{what}, with the covariance of {d} coefficients,"), 4 * 8 * d * d)?;
+        Ok(Some(mixture))
+    }
+
     /// Mean and standard deviation of every coefficient.
     pub fn moments(&self) -> Result<[Vec<f64>; 2]> {
         match (&self.mixture, &self.gaussian) {

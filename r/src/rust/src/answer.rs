@@ -96,7 +96,7 @@ impl Answer {
 
     /// The covariance of the coefficients.
     fn covariance(&self) -> savvy::Result<Sexp> {
-        matrix(&guarded(|| Ok(self.fitted.dense("vcov")?.covariance()))?)
+        matrix(&guarded(|| self.fitted.covariance("vcov"))?)
     }
 
     /// The rows of the table: mean and sd with their proved errors, the interval, and the probability of being positive.
