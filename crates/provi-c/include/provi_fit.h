@@ -129,10 +129,11 @@ PROVI_API provi_answer *provi_fit_design(size_t rows, size_t columns, const doub
 typedef int (*provi_density)(size_t n, size_t d, const double *z, double *log_density, double *gradient, void *user);
 
 /* Fits a log density of `dim` coordinates. It is called by the thread that asks for the fit, unless the option "thread_safe" is true:
- * then several threads may call at once, and only then are "threads" accepted. See "Threads" above for the lock without it. `names` are those of the coordinates, or NULL. Options: those of a run, and
- * "convexity" and "smoothness": bounds of the curvature that hold at every point, convexity * I <= Hessian of -log_density <=
- * smoothness * I. They are declared by you; without convexity nothing is proved. "start": where the search begins. Without
- * "thread_safe", `progress` is called between steps and between draws of the audit, up to twenty times a second. */
+ * then several threads may call at once, and only then are "threads" accepted. See "Threads" above for the lock without it. `names` are
+ * those of the coordinates, or NULL. Options: those of a run, and "convexity" and "smoothness": bounds of the curvature that hold at
+ * every point, convexity * I <= Hessian of -log_density <= smoothness * I. They are declared by you; without convexity nothing is
+ * proved. "start": where the search begins. Without "thread_safe", `progress` is called between steps and between draws of the audit, up
+ * to twenty times a second. */
 PROVI_API provi_answer *provi_fit_density(size_t dim, provi_density density, void *density_user,
                                           const char *const *names, const char *options, provi_progress progress,
                                           void *user);

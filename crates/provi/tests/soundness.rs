@@ -30,16 +30,18 @@ fn tried(problems: Range<u64>) -> Vec<Check> {
     let count = problems.end - problems.start;
     let found = on_threads(count, |i| trial(problems.start + i, DRAWS));
     let unknown = found.iter().filter(|checks| checks.is_empty()).count();
-    assert!(unknown as u64 <= count / 500, "quadrature does not know the truth of {unknown} problems");
     let checks: Vec<Check> = found.into_iter().flatten().collect();
     let violations: Vec<&Check> = checks.iter().filter(|c| c.is_violated()).collect();
-    println!("{} bounds on the problems {problems:?}\n{}", checks.len(), summary(&checks));
+    println!("{} bounds on the problems {problems:?}, {unknown} unknown\n{}", checks.len(), summary(&checks));
     assert!(
         violations.is_empty(),
         "{} violations: {:#?}",
         violations.len(),
         &violations[..violations.len().min(5)]
     );
+    // None of the usual problems; in a part of a longer trial a few.
+    let few = if count > PROBLEMS { 3 + count / 500 } else { 0 };
+    assert!(unknown as u64 <= few, "quadrature does not know the truth of {unknown} problems");
     checks
 }
 
